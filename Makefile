@@ -93,7 +93,7 @@ verify-packages: packages ## Try the packages in clean Debian roots, build them 
 verify-probe: setup ## Probe the servers that Debian packages, initial windows 3, 10 and 40, several paths, as root
 	@scripts/setup-verify-probe
 	cargo test --locked --package windlass --test probe_servers -- --ignored --nocapture --test-threads 4
-	cargo test --locked --package windlass-probe --test controllers -- --ignored --nocapture
+	cargo test --locked --package windlass-probe --test controllers --test controllers_namespaces -- --ignored --nocapture
 
 verify-site: site ## Run the tutorials and the guides' examples, as root; open the site in Chromium, with axe-core
 	@scripts/setup-verify-site

@@ -1,6 +1,7 @@
 """`windlass-lab survey`, on surveys that `windlass probe survey` wrote (data/surveys/make)."""
 
 import csv
+import ipaddress
 import json
 import shutil
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from windlass_lab.surveys.document import document
 from windlass_lab.surveys.figures import published, statements
 from windlass_lab.surveys.groups import Networks, grouped, initial_ttl, product, read_pairs
 from windlass_lab.surveys.page import text
-from windlass_lab.surveys.stored import read
+from windlass_lab.surveys.stored import read, unmapped
 
 DATA = Path(__file__).with_name("data") / "surveys"
 SPRING, AUTUMN, IPV6 = (read(DATA / n, n) for n in ("spring", "autumn", "spring-ipv6"))
@@ -190,6 +191,18 @@ def test_the_initial_ttl_is_the_surveys_guess(copy):
     survey = read(copy("spring", changes), "x")
     found = {g["name"]: g["hosts"] for g in grouped(survey.hosts, initial_ttl)}
     assert found == {"64": 5, "128": 1, "255": 1, "no SYN-ACK known": 1}
+
+
+def test_mapped_networks_are_those_of_ipv4(tmp_path):
+    names = tmp_path / "names.csv"
+    names.write_text("::ffff:192.0.2.0/120,Mapped\n")
+    network = ipaddress.ip_network("192.0.2.0/24")
+    assert Networks.read(names).names == {network: "Mapped"}
+    assert unmapped(ipaddress.ip_address("::ffff:192.0.2.7")) in network
+    for lax in ("010.0.0.0/8", "10.1", "0x7f.1", "::ffff:10.0.0.0/95"):
+        names.write_text(f"{lax},Lax\n")
+        with pytest.raises(LabError, match="line 1"):
+            Networks.read(names)
 
 
 def test_networks_by_prefix_and_by_the_smallest_that_has_a_name(tmp_path):

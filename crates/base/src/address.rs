@@ -9,7 +9,7 @@
 //! lists in either form compare equal.
 
 use core::fmt;
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv6Addr};
 use ipnet::{IpNet, Ipv4Net};
 use std::format;
 use std::string::{String, ToString};
@@ -140,18 +140,6 @@ pub fn parse_host(text: &str) -> Result<Host<'_>, AddressError> {
     match is_numeric(text) {
         true => Err(refuse(text, &why_no_address(text))),
         false => Ok(Host::Name(text)),
-    }
-}
-
-/// The IPv4 address that packets to an IPv6 address finally reach: through a translator
-/// (RFC 6052 section 2.1), or a 6to4 relay (RFC 3056 section 2). `None` if the address is none of these.
-pub fn embedded_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    let [a, b, c, d, e, f, g, h] = address.segments();
-    let two = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
-    match [a, b, c, d, e, f] {
-        [0x64, 0xff9b, 0, 0, 0, 0] => Some(two(g, h)),
-        [0x2002, high, low, ..] => Some(two(high, low)),
-        _ => None,
     }
 }
 

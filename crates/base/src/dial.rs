@@ -104,8 +104,9 @@ impl Attempts {
     }
 }
 
-/// The addresses without repetitions, the families in turns.
-fn alternate(addresses: impl IntoIterator<Item = SocketAddr>) -> VecDeque<SocketAddr> {
+/// The addresses without repetitions, the families in turns (RFC 8305 section 4). For callers that can have only
+/// one attempt at a time; others use [`Attempts`].
+pub fn alternate(addresses: impl IntoIterator<Item = SocketAddr>) -> VecDeque<SocketAddr> {
     let mut families = [VecDeque::new(), VecDeque::new()];
     let mut first = None;
     for address in addresses {

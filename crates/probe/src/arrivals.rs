@@ -27,7 +27,10 @@ pub(crate) enum Arrival {
     New,
     /// It fills a gap. Its delay decides whether it was reordered or retransmitted.
     Late,
+    /// Nothing new in it, sent again by the server.
     Repeated,
+    /// Nothing new in it, copied by the path.
+    Duplicated,
     /// The limit of packets is reached; the packet is not kept.
     TooMany,
 }
@@ -39,6 +42,8 @@ pub(crate) struct Arrivals {
     packets: Vec<Packet>,
     pub(crate) retransmissions: u32,
     pub(crate) reordered: u32,
+    /// Copies that came too soon after their packets to be the server's.
+    pub(crate) duplicated: u32,
     last_new: Option<Time>,
     /// The time at which the newest gap appeared.
     gap_since: Option<Time>,
@@ -46,7 +51,9 @@ pub(crate) struct Arrivals {
 
 impl Arrivals {
     /// Takes a data packet. A packet that fills a gap within `reordering` counts as reordered, a later
-    /// one as retransmitted.
+    /// one as retransmitted. A packet with nothing new that comes within `reordering`, a round trip or
+    /// more, is a copy of the path: the server cannot have learnt of a loss, and its timer is longer
+    /// (RFC 6298 section 2).
     pub(crate) fn take(&mut self, packet: Packet, reordering: Span) -> Arrival {
         let highest = self.end();
         if self.packets.len() >= SEGMENTS_MAX {
@@ -54,6 +61,10 @@ impl Arrivals {
         }
         match self.seen.insert(packet.start..packet.end()) {
             None => return Arrival::TooMany,
+            Some(0) if self.came_within(packet, reordering) => {
+                self.duplicated += 1;
+                return Arrival::Duplicated;
+            }
             Some(0) => {
                 self.retransmissions += 1;
                 return Arrival::Repeated;
@@ -73,6 +84,13 @@ impl Arrivals {
             _ => self.retransmissions += 1,
         }
         Arrival::Late
+    }
+
+    /// Whether the byte at which a packet begins came first no longer than `span` before the packet.
+    fn came_within(&self, packet: Packet, span: Span) -> bool {
+        let recent = self.packets.iter().rev();
+        let recent = recent.take_while(|first| packet.at.saturating_since(first.at) <= span);
+        recent.into_iter().any(|first| (first.start..first.end()).contains(&packet.start))
     }
 
     /// The position after the highest byte.
@@ -162,8 +180,10 @@ mod tests {
         assert_eq!(take(3, 400), Arrival::New);
         assert_eq!(take(200, 300), Arrival::Late);
         assert_eq!(take(400, 0), Arrival::Repeated);
-        assert_eq!((arrivals.reordered, arrivals.retransmissions), (1, 2));
-        assert_eq!(arrivals.end(), 500);
+        assert_eq!(arrivals.take(packet(401, 300), REORDERING), Arrival::Repeated);
+        assert_eq!(arrivals.take(packet(215, 300), REORDERING), Arrival::Duplicated);
+        assert_eq!((arrivals.reordered, arrivals.retransmissions), (1, 3));
+        assert_eq!((arrivals.end(), arrivals.duplicated), (500, 1));
         assert_eq!(arrivals.tally(100, 500), Tally { packets: 4, bytes: 400, ..Tally::default() });
     }
 

@@ -17,6 +17,13 @@ pub enum Reaction {
     CountsAcks,
     /// Split ACKs bring more than growth by a segment for each ACK, and the more, the more of them.
     CountsAcksAndMore,
+    /// Its window grows with the ACKs, by another number of segments than one for each.
+    CountsAcksAtRate {
+        /// The segments gained.
+        segments: u32,
+        /// The ACKs for which it gains them.
+        acks: u32,
+    },
     /// Its window grows by the bytes acknowledged: splitting gains nothing.
     CountsBytes {
         /// L of RFC 3465 in segments; `None`: not known, because test S did not run or decide it.
@@ -41,6 +48,7 @@ impl Reaction {
         match self {
             Reaction::CountsAcks => "counts-acks",
             Reaction::CountsAcksAndMore => "counts-acks-and-more",
+            Reaction::CountsAcksAtRate { .. } => "counts-acks-at-rate",
             Reaction::CountsBytes { .. } => "counts-bytes",
             Reaction::Negative => "negative",
             Reaction::NoGrowth => "no-growth",
@@ -120,6 +128,7 @@ pub fn classify(reports: &[Report], https: bool) -> Verdict {
         .filter(|run| is_usable(run))
         .collect();
     let ballot = judge(reports, &seen, &usable);
+    let at_rate = matches!(ballot.reaction, Reaction::CountsAcksAtRate { .. });
     let decided = !matches!(ballot.reaction, Reaction::Undecided { .. });
     let confidence = (f64::from(ballot.fit) + 1.0) / (f64::from(ballot.of) + 2.0);
     Verdict {
@@ -127,8 +136,8 @@ pub fn classify(reports: &[Report], https: bool) -> Verdict {
         confidence: if decided { confidence } else { 0.0 },
         runs: (ballot.of, ballot.fit),
         gain: gain(&usable),
-        initial_window: initial_window(&seen, https),
-        notes: notes(reports, &seen),
+        initial_window: initial_window(&seen, https, at_rate),
+        notes: notes(reports, &seen, at_rate),
     }
 }
 
@@ -178,11 +187,11 @@ fn judge(reports: &[Report], seen: &[&Observation], usable: &[&Observation]) -> 
         return Ballot::undecided("no run of the baseline (test A) came to its end");
     }
     if !grows {
+        if let Some(ballot) = growth::judge_rate(usable) {
+            return ballot;
+        }
         let exact = in_slow_start.exact;
-        let what = match growth::was_held_back(&of_baseline) {
-            true => "its first flight was less than its window",
-            false => "not in slow start",
-        };
+        let what = growth::why_not_slow_start(&of_baseline, usable);
         return Ballot::undecided(format!(
             "{what}: only {exact} of {baseline} runs of test A brought two new packets for each \
              segment acknowledged; {}",
@@ -275,6 +284,9 @@ fn judge_split(
     if let Some(ballot) = growth::judge_more(baseline, &free) {
         return ballot;
     }
+    if let Some(ballot) = growth::judge_rate(usable) {
+        return ballot;
+    }
     if agree(less.max(again), split.len() as u32) {
         let of = split.len() as u32;
         return Ballot { reaction: Reaction::Negative, of, fit: less.max(again) };
@@ -331,19 +343,29 @@ fn limit(usable: &[&Observation]) -> Option<Limit> {
     models.map(|(limit, _)| limit).into_iter().find(|limit| agree(count(*limit), of))
 }
 
+/// The most frequent reason why a run shows no slow start.
 fn why_unusable(reports: &[Report], seen: &[&Observation]) -> String {
-    if seen.iter().any(|run| run.timeout_before_acks) {
-        return "the server's retransmission timer runs out before its first flight is in".into();
+    let why = |report: &Report| match &report.observation {
+        _ if report.ending != Ending::Measured => report.ending.to_string(),
+        Some(run) if run.timeout_before_acks => {
+            "the server's retransmission timer runs out before its first flight is in".to_owned()
+        }
+        Some(run) if run.acked.is_empty() => {
+            "the first packet of the flight was lost, so there was nothing to acknowledge"
+                .to_owned()
+        }
+        Some(run) if run.fills_window => "the first flight fills the receive window".to_owned(),
+        _ => Ending::TooShort.to_string(),
+    };
+    if seen.is_empty() && reports.iter().all(|report| report.ending == Ending::Measured) {
+        return "nothing was measured".into();
     }
     let mut counts = BTreeMap::<String, u32>::new();
-    for report in reports.iter().filter(|report| report.ending != Ending::Measured) {
-        *counts.entry(report.ending.to_string()).or_default() += 1;
+    for report in reports {
+        *counts.entry(why(report)).or_default() += 1;
     }
-    match counts.into_iter().max_by_key(|(_, count)| *count) {
-        Some((ending, _)) => ending,
-        None if seen.is_empty() => "nothing was measured".into(),
-        None => Ending::TooShort.to_string(),
-    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    most.map_or_else(String::new, |(why, _)| why)
 }
 
 fn gain(usable: &[&Observation]) -> Option<(u16, f64)> {
@@ -359,7 +381,7 @@ fn gain(usable: &[&Observation]) -> Option<(u16, f64)> {
     Some((parts, at_split as f64 / baseline as f64))
 }
 
-fn initial_window(seen: &[&Observation], https: bool) -> Option<InitialWindow> {
+fn initial_window(seen: &[&Observation], https: bool, at_rate: bool) -> Option<InitialWindow> {
     // A window of bytes depends on the MSS.
     let largest = seen.iter().map(|run| run.mss_offered).max()?;
     let seen: Vec<&Observation> =
@@ -374,7 +396,8 @@ fn initial_window(seen: &[&Observation], https: bool) -> Option<InitialWindow> {
         packets: median(packets.iter().map(|packets| u64::from(*packets)).collect())? as u32,
         spread,
         bytes: median(seen.iter().map(|run| run.first_flight.sent_bytes()).collect())?,
-        exact: agree(exact, seen.len() as u32) && !growth::was_held_back(&seen),
+        // A server that gains more for each ACK held nothing back.
+        exact: agree(exact, seen.len() as u32) && (at_rate || !growth::was_held_back(&seen)),
     })
 }
 
@@ -396,7 +419,7 @@ fn is_full(run: &Observation, https: bool) -> bool {
         && !run.fills_window
 }
 
-fn notes(reports: &[Report], seen: &[&Observation]) -> Vec<String> {
+fn notes(reports: &[Report], seen: &[&Observation], at_rate: bool) -> Vec<String> {
     let mut notes = Vec::new();
     let mut tell = |count: usize, what: &str| {
         if count > 0 {
@@ -414,8 +437,8 @@ fn notes(reports: &[Report], seen: &[&Observation]) -> Vec<String> {
         "packets were lost at the end of the first flight or after it",
     );
     tell(
-        growth::beyond_slow_start(seen) as usize,
-        "more new packets than slow start allows: the first flight was less than the window",
+        if at_rate { 0 } else { growth::beyond_slow_start(seen) as usize },
+        "more new packets than slow start allows: the first flight was less than the window, or an ACK gains more",
     );
     tell(some(&|run| run.first_flight.short_packets > 0), "short packets in the first flight");
     tell(
@@ -427,6 +450,10 @@ fn notes(reports: &[Report], seen: &[&Observation]) -> Vec<String> {
     tell(
         split.iter().filter(|run| meets_a_limit(run, &split)).count(),
         "growth up to a limit of what is in flight, and no more",
+    );
+    tell(
+        some(&|run| run.duplicated > 0),
+        "the path made copies of packets, which count for nothing",
     );
     tell(some(&|run| run.beyond_window > 0), "packets beyond the receive window");
     tell(some(&|run| run.damaged > 0), "packets with wrong checksums or options");
@@ -453,6 +480,10 @@ impl fmt::Display for Reaction {
             Reaction::CountsAcksAndMore => f.write_str(
                 "counts ACKs, and more: split ACKs bring more packets than slow start allows",
             ),
+            Reaction::CountsAcksAtRate { segments, acks } => match acks {
+                1 => write!(f, "counts ACKs, and gains {segments} segments for each"),
+                _ => write!(f, "counts ACKs, and gains {segments} for every {acks} of them"),
+            },
             Reaction::CountsBytes { limit: known } => write!(f, "counts bytes{}", limit(known)),
             Reaction::Negative => f.write_str("negative"),
             Reaction::NoGrowth => {

@@ -1,11 +1,15 @@
 //! The part of HTTP/1.1 that a measurement needs: a GET request and the head of the answer.
 
+use crate::target::{check_host, written_host};
 use serde::Serialize;
 use url::Url;
 
 /// A longer head counts as no HTTP.
 pub(crate) const HEAD_BYTES_MAX: usize = 64 * 1024;
-const HEADERS_MAX: usize = 128;
+/// The position of the status in a status line: `HTTP/1.1 200`.
+const STATUS_AT: usize = 9;
+/// The fields for which the first attempt to parse a head has room.
+const HEADERS_FIRST: usize = 64;
 
 /// The end of a body in chunks (RFC 9112 section 7.1) without trailers.
 pub(crate) const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
@@ -58,13 +62,23 @@ pub struct Head {
 
 impl Head {
     /// The target of a redirect from `url`; `None` if the answer is no redirect to an HTTP URL.
-    pub fn redirect_from(&self, url: &Url) -> Option<Url> {
-        if !matches!(self.status, 301 | 302 | 303 | 307 | 308) {
-            return None;
+    ///
+    /// # Errors
+    ///
+    /// The error says why the host of the target is no strict address and no name.
+    pub fn redirect_from(&self, url: &Url) -> Result<Option<Url>, String> {
+        let location = self.location.as_deref();
+        let redirects = matches!(self.status, 301 | 302 | 303 | 307 | 308);
+        let Some(location) = location.filter(|_| redirects) else { return Ok(None) };
+        let Ok(target) = url.join(location) else { return Ok(None) };
+        if !matches!(target.scheme(), "http" | "https") || !target.has_host() {
+            return Ok(None);
         }
-        let target = url.join(self.location.as_deref()?).ok()?;
-        let web = matches!(target.scheme(), "http" | "https") && target.has_host();
-        web.then_some(target)
+        // A relative reference keeps the host, which was checked.
+        if written_host(location).is_some() || target.host() != url.host() {
+            check_host(&target, location)?;
+        }
+        Ok(Some(target))
     }
 
     /// Whether the answer is complete after `bytes` bytes, by its length or its last chunk. `tail` are
@@ -86,39 +100,98 @@ pub(crate) enum Parsed {
     Complete(Head),
 }
 
+/// Parses the beginning of an answer: its interim answers, and the head of the final one. Interim answers
+/// (RFC 9110 section 15.2) have a status of 1xx, no content, and may be several. 101 is a final one here: the
+/// request asks for no other protocol, so what follows is the server's own.
 pub(crate) fn parse(bytes: &[u8]) -> Parsed {
-    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
-    let mut response = httparse::Response::new(&mut headers);
-    match response.parse(bytes) {
-        Ok(httparse::Status::Partial) if bytes.len() >= HEAD_BYTES_MAX => Parsed::NotHttp,
-        Ok(httparse::Status::Partial) => Parsed::Partial,
-        Ok(httparse::Status::Complete(head_bytes)) => {
-            Parsed::Complete(head_of(&response, head_bytes))
+    let mut at = 0;
+    loop {
+        match parse_head(&bytes[at..]) {
+            Parsed::Complete(head) if is_interim(head.status) => at += head.head_bytes,
+            Parsed::Complete(head) => {
+                let head_bytes = at + head.head_bytes;
+                return Parsed::Complete(Head { head_bytes, ..head });
+            }
+            Parsed::Partial if bytes.len() >= HEAD_BYTES_MAX => return Parsed::NotHttp,
+            other => return other,
         }
-        Err(_) => Parsed::NotHttp,
+    }
+}
+
+/// Whether the final answer has begun: its status is known, or the bytes are no HTTP.
+pub(crate) fn final_has_begun(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    while let Parsed::Complete(head) = parse_head(rest)
+        && is_interim(head.status)
+    {
+        rest = &rest[head.head_bytes..];
+    }
+    match (rest.get(STATUS_AT), rest.get(STATUS_AT..STATUS_AT + 3)) {
+        (None, _) => false,
+        (Some(b'1'), status) => status == Some(b"101"),
+        (Some(_), _) => true,
+    }
+}
+
+fn is_interim(status: u16) -> bool {
+    (100..200).contains(&status) && status != 101
+}
+
+/// Parses one head. A field may go on in the next line (RFC 9112 section 5.2), which counts as a blank,
+/// and blanks before a colon are left out (section 5.1). A line that is no field at all is passed over:
+/// it is the server's fault, and does not make its answer another protocol.
+fn parse_head(bytes: &[u8]) -> Parsed {
+    let mut config = httparse::ParserConfig::default();
+    config
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .allow_spaces_after_header_name_in_responses(true)
+        .ignore_invalid_headers_in_responses(true);
+    let mut count = HEADERS_FIRST;
+    loop {
+        let mut headers = vec![httparse::EMPTY_HEADER; count];
+        let mut response = httparse::Response::new(&mut headers);
+        match config.parse_response(&mut response, bytes) {
+            Ok(httparse::Status::Partial) => return Parsed::Partial,
+            Ok(httparse::Status::Complete(len)) => {
+                return Parsed::Complete(head_of(&response, len));
+            }
+            // The shortest field has four bytes, so that the bound of the head's bytes ends this.
+            Err(httparse::Error::TooManyHeaders) if count < HEAD_BYTES_MAX => count *= 4,
+            Err(_) => return Parsed::NotHttp,
+        }
     }
 }
 
 fn head_of(response: &httparse::Response<'_, '_>, head_bytes: usize) -> Head {
     let value = |name: &str| {
         let header = response.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
-        header.map(|header| String::from_utf8_lossy(header.value).trim().to_owned())
+        header.map(|header| unfolded(header.value))
     };
+    let status = response.code.unwrap_or(0);
     let chunked = value("transfer-encoding").is_some();
-    let content_length = value("content-length").and_then(|text| text.parse().ok());
+    // After 101 the bytes are those of another protocol (RFC 9110 section 15.2.2).
+    let content_length = value("content-length").filter(|_| !chunked && status != 101);
     Head {
-        status: response.code.unwrap_or(0),
+        status,
         location: value("location"),
         server: value("server"),
-        content_length: content_length.filter(|_| !chunked),
+        content_length: content_length.and_then(|text| text.parse().ok()),
         chunked,
         head_bytes,
     }
 }
 
+/// The text of a field; the ends of its lines and what follows them are one blank.
+fn unfolded(value: &[u8]) -> String {
+    let text = String::from_utf8_lossy(value);
+    let lines = text.split(['\r', '\n']).map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn url(text: &str) -> Url {
         Url::parse(text).expect("a URL")
@@ -152,7 +225,31 @@ mod tests {
             (200, "/x", None),
         ] {
             let head = head(&format!("HTTP/1.1 {status} X\r\nLocation: {location}\r\n\r\n"));
-            assert_eq!(head.redirect_from(&page).map(String::from).as_deref(), expected);
+            let target = head.redirect_from(&page).expect("a strict host");
+            assert_eq!(target.map(String::from).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn a_redirect_to_a_host_that_two_programs_may_read_differently_is_refused() {
+        for page in ["http://a.example/b", "http://9.0.0.1/"] {
+            for location in [
+                "http://010.0.0.1/",
+                "//010.0.0.1/",
+                "https://x@0x8.1:81/x",
+                "http://134217729/",
+                "http:\\\\010.0.0.1\\",
+                "/\\010.0.0.1/",
+                "http://1%30.0.0.1/",
+            ] {
+                let head = head(&format!("HTTP/1.1 301 X\r\nLocation: {location}\r\n\r\n"));
+                let target = head.redirect_from(&url(page));
+                assert!(!matches!(target, Ok(Some(_))), "{page} {location}: {target:?}");
+            }
+            for location in ["http://10.0.0.1/x//y", "//10.0.0.1:81/", "x//y", "/x//010.0.0.1/"] {
+                let head = head(&format!("HTTP/1.1 301 X\r\nLocation: {location}\r\n\r\n"));
+                assert!(matches!(head.redirect_from(&url(page)), Ok(Some(_))), "{page} {location}");
+            }
         }
     }
 
@@ -176,7 +273,84 @@ mod tests {
         assert_eq!(parse(b"SSH-2.0-x\r\n"), Parsed::NotHttp);
         let endless = format!("HTTP/1.1 200 OK\r\nA: {}", "b".repeat(HEAD_BYTES_MAX));
         assert_eq!(parse(endless.as_bytes()), Parsed::NotHttp);
-        let many = format!("HTTP/1.1 200 OK\r\n{}", "A: b\r\n".repeat(HEADERS_MAX + 1));
-        assert_eq!(parse(many.as_bytes()), Parsed::NotHttp);
+        let interim = "HTTP/1.1 103 X\r\n\r\n".repeat(HEAD_BYTES_MAX / 16);
+        assert_eq!(parse(&interim.as_bytes()[..HEAD_BYTES_MAX]), Parsed::NotHttp);
+    }
+
+    #[test]
+    fn any_number_of_fields_is_read_up_to_the_bound_of_the_head() {
+        for count in [0, 1, 63, 64, 65, 140, 1000, 10_000] {
+            let fields = "A: b\r\n".repeat(count);
+            let head = head(&format!("HTTP/1.1 200 OK\r\n{fields}Server: x\r\n\r\n"));
+            assert_eq!((head.server.as_deref(), head.status), (Some("x"), 200), "{count}");
+        }
+    }
+
+    /// RFC 9110 section 15.2: a client takes one or more interim answers before the final one.
+    #[test]
+    fn interim_answers_precede_the_final_one() {
+        let hint =
+            "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\nContent-Length: 9\r\n\r\n";
+        let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+        for interim in [hint.to_owned(), hint.repeat(3), format!("HTTP/1.1 100\r\n\r\n{hint}")] {
+            let head = head(&format!("{interim}{ok}hello"));
+            assert_eq!((head.status, head.content_length), (200, Some(5)));
+            assert_eq!(head.head_bytes, interim.len() + ok.len());
+            assert!(head.ends_after((head.head_bytes + 5) as u64, b"\r\nhello"));
+            assert_eq!(parse(interim.as_bytes()), Parsed::Partial);
+            for (rest, begun) in
+                [("", false), ("HTTP/1.1 1", false), ("HTTP/1.1 101", true), ("HTTP/1.1 2", true)]
+            {
+                assert_eq!(final_has_begun(format!("{interim}{rest}").as_bytes()), begun, "{rest}");
+            }
+        }
+        assert_eq!(parse(format!("{hint}SSH-2.0-x\r\n").as_bytes()), Parsed::NotHttp);
+    }
+
+    /// RFC 9110 section 15.2.2: what follows 101 is another protocol, which was not asked for.
+    #[test]
+    fn switching_protocols_is_a_final_answer_without_a_length() {
+        let head = head(
+            "HTTP/1.1 101 Switching Protocols\r\nContent-Length: 5\r\n\r\nHTTP/1.1 200 OK\r\n",
+        );
+        assert_eq!((head.status, head.content_length), (101, None));
+    }
+
+    /// RFC 9112 sections 5.1 and 5.2.
+    #[test]
+    fn folded_fields_and_blanks_before_colons_are_read() {
+        let head = head(
+            "HTTP/1.1 301 Moved\r\nX: one;\r\n two\r\nLocation:\r\n\t/page\r\nServer : a\r\n  b\r\nno field\r\n\r\n",
+        );
+        assert_eq!(
+            (head.location.as_deref(), head.server.as_deref()),
+            (Some("/page"), Some("a b"))
+        );
+    }
+
+    proptest! {
+        /// However an answer is cut, each beginning is partial until the head is whole.
+        #[test]
+        fn a_head_is_partial_until_its_last_byte(
+            interims in prop::collection::vec((100u16..200, 0usize..4), 0..4),
+            fields in 0usize..200,
+            folded in any::<bool>(),
+        ) {
+            let fold = if folded { "\r\n more" } else { "" };
+            let field = |n: usize| format!("X-{n}: 1{fold}\r\n");
+            let mut text = String::new();
+            for (status, count) in interims.into_iter().filter(|(status, _)| *status != 101) {
+                let fields: String = (0..count).map(field).collect();
+                text += &format!("HTTP/1.1 {status} X\r\n{fields}\r\n");
+            }
+            let fields: String = (0..fields).map(field).collect();
+            text += &format!("HTTP/1.1 200 OK\r\n{fields}Content-Length: 7\r\n\r\n");
+            for cut in (0..text.len()).step_by(1 + text.len() / 50).chain([text.len() - 1]) {
+                prop_assert_eq!(parse(&text.as_bytes()[..cut]), Parsed::Partial);
+            }
+            let whole = head(&format!("{text}content"));
+            prop_assert_eq!((whole.status, whole.content_length), (200, Some(7)));
+            prop_assert_eq!(whole.head_bytes, text.len());
+        }
     }
 }

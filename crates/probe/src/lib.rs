@@ -33,6 +33,7 @@
 //!     data_bytes: 29_200,
 //!     retransmissions: 0,
 //!     reordered: 0,
+//!     duplicated: 0,
 //!     beyond_window: 0,
 //!     damaged: 0,
 //!     timeout_before_acks: false,

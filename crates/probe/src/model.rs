@@ -21,6 +21,13 @@ pub enum Model {
     },
     /// By the bytes that an ACK acknowledges, without a limit (Linux, in whole packets).
     PerByteUnlimited,
+    /// By so many segments for so many ACKs, however few bytes they acknowledge.
+    PerAcks {
+        /// The segments gained.
+        segments: u32,
+        /// The ACKs for which it gains them.
+        acks: u32,
+    },
     /// No growth: the server has no congestion window, or a constant one.
     NoGrowth,
 }
@@ -49,6 +56,9 @@ impl Model {
         let in_one_ack = if acks < segments { segments } else { 1 };
         match self {
             Model::PerAck => acks,
+            Model::PerAcks { segments, acks: each } => {
+                acks * u64::from(segments) / u64::from(each.max(1))
+            }
             Model::PerByte { limit } if acks < segments => in_one_ack.min(u64::from(limit)),
             Model::PerByte { .. } | Model::PerByteUnlimited => segments,
             Model::NoGrowth => 0,
@@ -61,6 +71,9 @@ impl Model {
         let stretch = (run.acks_sent as usize) < run.acked.len();
         match self {
             Model::PerAck => u64::from(run.acks_sent) * mss,
+            Model::PerAcks { segments, acks } => {
+                u64::from(run.acks_sent) * u64::from(segments) * mss / u64::from(acks.max(1))
+            }
             // No part of a segment is above the limit, only an ACK for several.
             Model::PerByte { limit } if stretch => freed.min(u64::from(limit) * mss),
             Model::PerByte { .. } | Model::PerByteUnlimited => freed,
@@ -140,6 +153,7 @@ pub(crate) mod tests {
             data_bytes: 0,
             retransmissions: 1,
             reordered: 0,
+            duplicated: 0,
             beyond_window: 0,
             damaged: 0,
             timeout_before_acks: false,
@@ -173,6 +187,21 @@ pub(crate) mod tests {
         assert_eq!(stretch(Model::PerByte { limit: 2 }), 5);
         assert_eq!(stretch(Model::PerByteUnlimited), 6);
         assert_eq!(stretch(Model::NoGrowth), 3);
+    }
+
+    #[test]
+    fn a_server_may_gain_two_segments_an_ack_or_one_for_two() {
+        let grown = |segments, acks, parts| {
+            let model = Model::PerAcks { segments, acks };
+            model.new_packets(&run(model, Test::Split(parts), 10, 3))
+        };
+        // k freed, and 2 k n.
+        assert_eq!(
+            [1, 2, 4, 12].map(|parts| grown(2, 1, parts)),
+            [9..=9, 15..=15, 27..=27, 75..=75]
+        );
+        // A counter of ACKs may stand at one or at none: of three it gains one or two.
+        assert_eq!([1, 2, 4].map(|parts| grown(1, 2, parts)), [4..=5, 6..=6, 9..=9]);
     }
 
     #[test]

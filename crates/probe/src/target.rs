@@ -3,6 +3,7 @@
 use crate::dialogue::{Dialogue, Exchange, Scheme};
 use std::net::Ipv6Addr;
 use url::Url;
+use windlass_base::address::{Host, parse_host};
 
 /// A server as a user names it: a URL, or a host with a port or without.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,11 @@ impl Target {
     /// The error says why the text is no target, or that it has another scheme.
     pub fn parse_as(text: &str, scheme: Option<Scheme>) -> Result<Target, String> {
         let text = text.trim();
+        // Parsers of URLs differ: to some it is a slash.
+        if text.contains('\\') {
+            return Err(format!("{text:?}: a backslash"));
+        }
+        refuse_network(text)?;
         let guessed = !text.contains("://");
         let candidates = match (guessed, scheme) {
             (true, Some(scheme)) => {
@@ -51,7 +57,57 @@ impl Target {
 fn parse_url(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|error| format!("{text:?}: {error}"))?;
     Dialogue::of(&url, "", &Exchange::default())?;
+    check_host(&url, text)?;
     Ok(url)
+}
+
+/// Refuses a URL whose host is no strict address and no name. The URL parser reads 010.0.0.1 as 8.0.0.1
+/// where the scheme is one of the web's, so the host has to stand so in the `text` of the URL.
+///
+/// # Errors
+///
+/// The error says what is wrong with the host.
+pub(crate) fn check_host(url: &Url, text: &str) -> Result<(), String> {
+    match url.host() {
+        Some(url::Host::Domain(name)) => parse_host(name).map(|_| ()).map_err(String::from),
+        Some(url::Host::Ipv4(address)) => {
+            let written = written_host(text);
+            if written == Some(&address.to_string()) {
+                return Ok(());
+            }
+            let why = written.and_then(|host| parse_host(host).err());
+            Err(why.map_or_else(|| format!("{text:?}: write the host as {address}"), String::from))
+        }
+        Some(url::Host::Ipv6(_)) | None => Ok(()),
+    }
+}
+
+/// The host in the text of a URL, or of a reference that begins with `//` (RFC 3986 section 4.2).
+pub(crate) fn written_host(text: &str) -> Option<&str> {
+    let (scheme, rest) = text.split_once("//")?;
+    let authority = rest.split(['/', '?', '#', '\\']).next()?;
+    let host_port = authority.rsplit('@').next()?;
+    let host = host_port.split(':').next()?;
+    (scheme.is_empty() || scheme.ends_with(':')).then_some(host)
+}
+
+/// Refuses an address with the length of a prefix: a target is one host, and the length would be a path.
+fn refuse_network(text: &str) -> Result<(), String> {
+    let Some((host, len)) = text.split_once('/') else { return Ok(()) };
+    let host = host.trim_matches(['[', ']']);
+    let looks_like_address = match parse_host(host) {
+        Ok(Host::Name(_)) => false,
+        Ok(_) => true,
+        // A number that is no address, or several colons.
+        Err(_) => host.bytes().all(|byte| b"0123456789abcdefABCDEFxX.:".contains(&byte)),
+    };
+    let is_len = !len.is_empty() && len.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    match looks_like_address && is_len && !text.contains("://") && !host.is_empty() {
+        true => Err(format!(
+            "{text:?}: a network, and a target is one host; for the path /{len} write http://{text}"
+        )),
+        false => Ok(()),
+    }
 }
 
 /// An IPv6 address alone has no brackets.
@@ -110,6 +166,57 @@ mod tests {
         assert_eq!(candidates("2001:db8::1")[0], "http://[2001:db8::1]/");
         assert_eq!(candidates("[2001:db8::1]:81").len(), 2);
         assert_eq!(candidates("192.0.2.1").len(), 4);
+    }
+
+    /// WHATWG's URL parser takes all of these, as 8.0.0.1, 127.0.0.1 or 10.0.0.1.
+    #[test]
+    fn an_address_that_two_programs_may_read_differently_is_refused() {
+        let hosts = [
+            "010.0.0.1",
+            "0x7f.1",
+            "2130706433",
+            "127.1",
+            "10.0.0.1.",
+            "%31%30.0.0.1",
+            "\u{ff11}\u{ff10}.0.0.1",
+            "10\u{3002}0.0.1",
+        ];
+        for host in hosts {
+            for text in [
+                host.to_owned(),
+                format!("{host}:8080"),
+                format!("{host}/a"),
+                format!("http://{host}/"),
+                format!("https://user@{host}:8443/x//y"),
+                format!("ftp://{host}/x"),
+                format!("ssh://{host}/"),
+                format!("http:\\\\{host}\\"),
+            ] {
+                assert!(Target::parse(&text).is_err(), "{text:?}");
+            }
+        }
+        assert!(Target::parse("010.0.0.1").is_err_and(|why| why.contains("octal")));
+        for text in ["10.0.0.1", "http://u:p@10.0.0.1:81/x//y@z", "ssh://10.0.0.1"] {
+            assert!(Target::parse(text).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_network_is_no_target() {
+        for text in [
+            "192.0.2.0/30",
+            "192.0.2.0/0",
+            "10.0.0.0/255.0.0.0",
+            "2001:db8::/32",
+            "[2001:db8::]/32",
+            "010.0.0.0/8",
+            "10/8",
+        ] {
+            assert!(Target::parse(text).is_err_and(|why| why.contains("network")), "{text}");
+        }
+        for text in ["http://192.0.2.0/30", "a.example/24", "192.0.2.1/24h", "192.0.2.1/a/24"] {
+            assert!(Target::parse(text).is_ok(), "{text}");
+        }
     }
 
     #[test]

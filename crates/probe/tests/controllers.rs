@@ -6,8 +6,10 @@ use common::Path;
 use common::accurate::AccurateServer;
 use common::engine::{self, known, measure_server};
 use common::marking::Marked;
+use common::server::Server;
+use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
-use windlass_base::{Rng, Span};
+use windlass_base::{Rng, Span, Time};
 use windlass_probe::cca::{Answer, Controller, Library, Sample, Show, Signature, Trace};
 use windlass_tcp::cc::{self, Ack, Congestion, ControllerFactory, Params, Window};
 
@@ -101,6 +103,59 @@ fn losses_of_the_path_are_hidden_from_the_server() {
     assert!(lossy[0].path_losses > 20 && clean[0].path_losses == 0, "{:?}", lossy[0].path_losses);
     let distance = Signature::of(&clean[0]).distance(&Signature::of(&lossy[0]));
     assert!(distance.is_some_and(|distance| distance < 0.03), "{distance:?}");
+}
+
+/// A path that delivers every seventh packet a millisecond late, and every fifth one twice, as asked.
+struct Untidy<S> {
+    inner: S,
+    late: bool,
+    twice: bool,
+    count: u64,
+    held: VecDeque<(Time, Vec<u8>)>,
+}
+
+impl<S: Server> Server for Untidy<S> {
+    fn handle_packet(&mut self, now: Time, packet: &[u8]) {
+        self.inner.handle_packet(now, packet);
+    }
+
+    fn poll_packet(&mut self, now: Time) -> Option<Vec<u8>> {
+        if self.held.front().is_some_and(|(due, _)| *due <= now) {
+            return self.held.pop_front().map(|(_, packet)| packet);
+        }
+        let packet = self.inner.poll_packet(now)?;
+        self.count += 1;
+        if self.twice && self.count.is_multiple_of(5) {
+            self.held.push_front((now, packet.clone()));
+        }
+        if self.late && self.count.is_multiple_of(7) {
+            self.held.push_back((now + Span::from_millis(1), packet));
+            return self.poll_packet(now);
+        }
+        Some(packet)
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        let held = self.held.iter().map(|(due, _)| *due).min();
+        self.inner.poll_timeout().into_iter().chain(held).min()
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.inner.handle_timeout(now);
+    }
+}
+
+#[test]
+fn packets_that_come_late_or_twice_are_not_lost_and_hide_no_loss_of_the_script() {
+    for (late, twice) in [(true, false), (false, true)] {
+        let inner = engine::server(known("cubic"), 8 << 20);
+        let server = Untidy { inner, late, twice, count: 0, held: VecDeque::new() };
+        let (verdict, traces) = measure_server(server, path(20, 0.0), library());
+        assert_eq!(verdict.names(), "cubic", "{verdict}");
+        let trace = &traces[0];
+        assert!(!trace.lossy && trace.path_losses == 0, "{} lost", trace.path_losses);
+        assert_eq!((trace.reordered > 50, trace.duplicated > 50), (late, twice), "{trace:?}");
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use windlass_base::{Rng, Span};
-use windlass_probe::cca::Library;
+use windlass_probe::cca::{Answer, Library};
 use windlass_probe::session::{Failure, Outcome};
 use windlass_probe::wire::{self, Flow, Received};
 use windlass_probe::{Ending, Settings};
@@ -173,6 +173,36 @@ fn a_server_that_switches_its_controller_in_the_trial_is_no_third_one() {
     names_none_but(&outcome, ["reno", "cubic"]);
     let outcome = identify(|connection| switch(connection, "cubic", "reno", EARLY));
     names_none_but(&outcome, ["cubic", "reno"]);
+}
+
+fn serve_under(mut connection: TcpStream, name: &str) {
+    set_controller(&connection, name);
+    let _ = connection.write_all(&page(100_000_000));
+}
+
+/// This kernel's BBR is version 1, which takes no mark for congestion (net/ipv4/tcp_bbr.c).
+#[test]
+#[ignore = "six minutes; make verify-probe"]
+fn bbr_answers_no_marks_in_fifteen_trials_and_reno_and_cubic_answer_once() {
+    if skipped() {
+        return;
+    }
+    let answer = |outcome: &Outcome| {
+        let controller = outcome.controller.as_ref().expect("a trial");
+        let marks = controller.marks.map_or("not seen".to_owned(), |marks| marks.to_string());
+        println!("{}: {marks}", controller.names());
+        controller.marks.map(|marks| marks.answer)
+    };
+    for (behave, trials) in [
+        ((|c| serve_under(c, "bbr")) as fn(TcpStream), 15),
+        (|c| serve_under(c, "reno"), 3),
+        (|c| serve_under(c, "cubic"), 3),
+    ] {
+        let answers = (0..trials).map(|_| answer(&identify(behave)));
+        let claims = answers.filter(|a| matches!(a, Some(Answer::Once | Answer::InProportion)));
+        let claims = claims.count();
+        assert_eq!(claims, if trials == 15 { 0 } else { trials });
+    }
 }
 
 /// A server whose packets after the handshake of a trial are random.

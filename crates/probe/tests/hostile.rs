@@ -270,12 +270,28 @@ fn a_server_that_drips_for_ever_is_given_up() {
 #[test]
 fn a_timeout_of_the_servers_before_the_acks_is_told() {
     let report = probe(after_handshake(|flow, received| {
+        // The flight comes slowly, and the first packet again after more than a round trip.
+        let flight = data(flow, received, 0, 6, b'x').into_iter().zip(0..);
+        let flight = flight.map(|((_, packet), index)| (Span::from_millis(15) * index, packet));
+        let again = data(flow, received, 0, 1, b'x');
+        let again = again.into_iter().map(|(_, packet)| (Span::from_millis(60), packet));
+        flight.chain(again).collect()
+    }));
+    let seen = report.observation.expect("measured");
+    assert_eq!((seen.timeout_before_acks, seen.duplicated), (true, 0));
+}
+
+/// A retransmission timer is longer than the round trip (RFC 6298 section 2), which is 40 ms.
+#[test]
+fn a_copy_sooner_than_a_round_trip_is_no_timeout_of_the_server() {
+    let report = probe(after_handshake(|flow, received| {
         let mut replies = data(flow, received, 0, 3, b'x');
         let again = data(flow, received, 0, 1, b'x');
         replies.extend(again.into_iter().map(|(_, packet)| (Span::from_millis(10), packet)));
         replies
     }));
-    assert!(report.observation.expect("measured").timeout_before_acks);
+    let seen = report.observation.expect("measured");
+    assert_eq!((seen.timeout_before_acks, seen.duplicated, seen.retransmissions), (false, 1, 0));
 }
 
 #[test]

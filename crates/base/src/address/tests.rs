@@ -1,4 +1,5 @@
 use super::*;
+use core::net::Ipv4Addr;
 use proptest::prelude::*;
 use std::vec::Vec;
 
@@ -87,14 +88,6 @@ fn an_error_says_what_is_wrong() {
     assert!(why("1.2.3.256").contains("0 to 255"));
     let zone = parse_ip("fe80::1%eth0").expect_err("none").to_string();
     assert!(zone.contains("zone \"eth0\""), "{zone}");
-}
-
-#[test]
-fn translated_addresses_reach_ipv4() {
-    let embedded = |text: &str| embedded_ipv4(text.parse().expect("one")).map(|v4| v4.to_string());
-    assert_eq!(embedded("64:ff9b::10.0.0.7").as_deref(), Some("10.0.0.7"));
-    assert_eq!(embedded("2002:a00:7::1").as_deref(), Some("10.0.0.7"));
-    assert_eq!(embedded("2001:db8::10.0.0.7"), None);
 }
 
 proptest! {

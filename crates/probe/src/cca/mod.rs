@@ -6,6 +6,7 @@
 //! seen.
 
 mod library;
+mod marks;
 mod script;
 mod shaper;
 mod signature;
@@ -13,9 +14,10 @@ mod trace;
 mod verdict;
 
 pub use library::{Identity, Library, Near, Sample};
+pub use marks::{Answer, Marks};
 pub use script::{Event, RTTS, Script, Show, Stage};
 pub(crate) use shaper::{Data, Shaper, TIME_MAX};
 pub use signature::{Part, SEGMENTS_ADDED, Signature};
 pub use trace::{Round, Trace};
 pub(crate) use verdict::is_marked;
-pub use verdict::{Answer, Controller, Marks, judge};
+pub use verdict::{Controller, judge};

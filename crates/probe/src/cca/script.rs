@@ -37,6 +37,10 @@ pub enum Show {
     Mark,
     /// The answer to CE marks on a part of the packets, each echoed on its own ACK.
     Marks,
+    /// No mark, after all those: what the window does then is no answer to them.
+    Calm,
+    /// The answer to CE marks on every packet.
+    MarksAll,
 }
 
 impl fmt::Display for Show {
@@ -49,6 +53,8 @@ impl fmt::Display for Show {
             Show::Relief => "after the RTT has fallen",
             Show::Mark => "after a mark",
             Show::Marks => "while a quarter is marked",
+            Show::Calm => "without marks again",
+            Show::MarksAll => "while all are marked",
         })
     }
 }
@@ -84,8 +90,10 @@ pub const RTTS: [Span; 2] = [Span::from_millis(160), Span::from_millis(320)];
 /// The window at which slow start ends by a loss, in segments. The window is twice as large when the
 /// server learns of it.
 const WINDOW_AT_LOSS: u32 = 60;
+/// The window from which a fall shows, in segments: after many marks the server has two.
+const WINDOW_BEFORE_ALL: u32 = 12;
 /// Enough for a window of a few hundred segments in the shortest round-trip time of a script.
-const PACKETS_PER_S: u32 = 2_000;
+pub(super) const PACKETS_PER_S: u32 = 2_000;
 /// The rise of the round-trip time in the stages with a delay.
 const RISE: f64 = 1.375;
 
@@ -103,6 +111,10 @@ impl Script {
             until_window: Some(WINDOW_AT_LOSS),
             ..stage(Show::SlowStart, 1.0, Event::None, 20)
         };
+        let recovered = Stage {
+            until_window: Some(WINDOW_BEFORE_ALL),
+            ..stage(Show::Calm, 1.0, Event::None, 10)
+        };
         Script {
             rtt,
             packets_per_s: PACKETS_PER_S,
@@ -114,6 +126,9 @@ impl Script {
                 stage(Show::Relief, 1.0, Event::None, 10),
                 stage(Show::Mark, 1.0, Event::MarkOne, 6),
                 stage(Show::Marks, 1.0, Event::MarkEvery(4), 8),
+                stage(Show::Calm, 1.0, Event::None, 4),
+                recovered,
+                stage(Show::MarksAll, 1.0, Event::MarkEvery(1), 6),
             ],
         }
     }

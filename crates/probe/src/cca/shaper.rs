@@ -14,9 +14,9 @@ use windlass_tcp::RangeSet;
 /// SACK blocks in an ACK; three are the most beside timestamps.
 const BLOCKS_MAX: usize = 3;
 /// The longest run of the script.
-pub(crate) const TIME_MAX: Span = Span::from_secs(25);
+pub(crate) const TIME_MAX: Span = Span::from_secs(32);
 /// The most bytes that a script takes.
-const BYTES_MAX: u64 = 8_000_000;
+const BYTES_MAX: u64 = 10_000_000;
 /// The most packets that are taken.
 const PACKETS_MAX: u32 = 60_000;
 /// The script ends on a path that loses more packets than this share, beyond one burst: to hide that would
@@ -62,8 +62,12 @@ pub(crate) struct Shaper {
     delivered: RangeSet,
     /// The position after the highest byte that has arrived.
     highest: u64,
+    /// What has not come, though later packets have, and is acknowledged.
+    missing: RangeSet,
     /// What was lost on purpose and has not come again.
     lost: Option<Range<u64>>,
+    /// When it was lost.
+    lost_at: Time,
     lose_next: bool,
     /// The recovery is over once everything below is acknowledged.
     recovery: Option<u64>,
@@ -138,7 +142,9 @@ impl Shaper {
             steady: 0,
             delivered: RangeSet::new(),
             highest: 0,
+            missing: RangeSet::new(),
             lost: None,
+            lost_at: now,
             lose_next: false,
             recovery: None,
             queue: VecDeque::new(),
@@ -206,15 +212,14 @@ impl Shaper {
         }
         if range.start > self.highest {
             let gap = self.highest..range.start;
-            let mss = u64::from(self.trace.mss.max(1));
-            self.trace.path_losses +=
-                u32::try_from((gap.end - gap.start).div_ceil(mss)).unwrap_or(1);
+            self.trace.path_losses += self.packets_of(gap.end - gap.start);
+            self.missing.insert(gap.clone());
             self.enqueue(now, gap, false);
         }
         self.measure(now, range.end);
         self.highest = range.end;
         if std::mem::take(&mut self.lose_next) {
-            self.lost = Some(range);
+            (self.lost, self.lost_at) = (Some(range), now);
             self.losses += 1;
             self.loss_shown = None;
             self.round_recovering = true;
@@ -223,9 +228,37 @@ impl Shaper {
         }
     }
 
-    /// Takes a packet that has no new bytes: a retransmission, or one that was overtaken.
+    /// Packets of full size for so many bytes.
+    fn packets_of(&self, bytes: u64) -> u32 {
+        let mss = u64::from(self.trace.mss.max(1));
+        u32::try_from(bytes.div_ceil(mss)).unwrap_or(u32::MAX)
+    }
+
+    /// Takes a packet that has no new bytes: a retransmission, a copy, or one that was overtaken.
     fn take_again(&mut self, now: Time, range: Range<u64>, marked: bool) {
-        match self.lost.take_if(|lost| lost.start >= range.start && lost.start < range.end) {
+        let overtaken = self.missing.remove(range.clone());
+        if overtaken > 0 {
+            let packets = self.packets_of(overtaken);
+            self.trace.path_losses = self.trace.path_losses.saturating_sub(packets);
+            self.trace.reordered += 1;
+            // It is acknowledged already, as if it had come in its place.
+            if marked {
+                self.enqueue(now, range, marked);
+            }
+            return;
+        }
+        let is_lost = |lost: &Range<u64>| lost.start >= range.start && lost.start < range.end;
+        // The server cannot have learnt of the loss: the path has copied the packet before.
+        let too_soon = now.saturating_since(self.lost_at) < self.script.rtt / 2;
+        let copies_lost = too_soon && self.lost.as_ref().is_some_and(is_lost);
+        // Nor has it cause to send again what is not acknowledged yet, and is on its way to be.
+        let is_pending =
+            !self.lost.as_ref().is_some_and(is_lost) && !self.delivered.contains(&range);
+        if copies_lost || is_pending && !marked {
+            self.trace.duplicated += 1;
+            return;
+        }
+        match self.lost.take_if(|lost| is_lost(lost)) {
             Some(lost) => {
                 self.note_loss(lost.start);
                 self.recovery = Some(self.highest);

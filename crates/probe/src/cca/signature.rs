@@ -25,6 +25,11 @@ pub struct Signature {
 /// Added to each window, so that one segment more or less says little where there are few.
 pub const SEGMENTS_ADDED: f64 = 8.0;
 
+/// The logarithm of a window over the one before, both with [`SEGMENTS_ADDED`] more.
+pub(super) fn log_of(window: f64, before: f64) -> f64 {
+    ((window + SEGMENTS_ADDED) / (before + SEGMENTS_ADDED)).ln()
+}
+
 /// The stages of a signature, and how many rounds of each it has.
 const STAGES: [(Show, usize); 6] = [
     (Show::Loss, 14),
@@ -53,8 +58,8 @@ impl Signature {
             if windows.len() < rounds || is_mark && !trace.ecn {
                 continue;
             }
-            let log = |window: f64| ((window + SEGMENTS_ADDED) / (reference + SEGMENTS_ADDED)).ln();
-            let logs = windows.into_iter().take(rounds).map(|window| window.map(log));
+            let log = |window: Option<f64>| window.map(|window| log_of(window, reference));
+            let logs = windows.into_iter().take(rounds).map(log);
             parts.push(Part { show, logs: logs.collect() });
         }
         Signature { parts }

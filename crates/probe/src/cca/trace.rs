@@ -1,7 +1,8 @@
 //! What a connection showed: the window of each round.
 
-use super::script::Show;
+use super::script::{PACKETS_PER_S, Script, Show};
 use serde::{Deserialize, Serialize};
+use windlass_base::Span;
 
 /// The windows of a connection.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
@@ -31,6 +32,12 @@ pub struct Trace {
     pub reset: bool,
     /// Packets that the server sent again without a loss of the script.
     pub repeated: u32,
+    /// Packets that others overtook on the path.
+    #[serde(default)]
+    pub reordered: u32,
+    /// Copies of packets that the path made.
+    #[serde(default)]
+    pub duplicated: u32,
     /// All bytes that arrived.
     pub bytes: u64,
     /// The data in flight when the server learned of each loss of the script, in segments.
@@ -70,6 +77,29 @@ const DIP_FROM: f64 = 64.0;
 const DIP_ROUNDS_MAX: usize = 4;
 
 impl Trace {
+    /// Packets that arrived, full-sized ones if their number is not known.
+    pub fn packets(&self) -> f64 {
+        self.bytes as f64 / f64::from(self.mss.max(1))
+    }
+
+    /// How much longer rounds lasted than the script makes them, in milliseconds: the upper quartile. The
+    /// script's own bottleneck sends a window in so many packets a second, and so holds up a large one.
+    pub fn held_up_ms(&self) -> f64 {
+        let factor = |show: Show| {
+            let stages = Script::standard(Span::ZERO).stages;
+            stages.iter().find(|stage| stage.show == show).map_or(1.0, |stage| stage.rtt_factor)
+        };
+        let more = |pair: &[Round]| {
+            let own = self.rtt_ms * factor(pair[1].show).max(factor(pair[0].show));
+            let sending = pair[1].window.max(pair[0].window) * 1e3 / f64::from(PACKETS_PER_S);
+            let steady = !pair[1].recovering && !pair[0].recovering;
+            steady.then(|| pair[1].at_ms - pair[0].at_ms - own.max(sending))
+        };
+        let mut more: Vec<f64> = self.rounds.windows(2).filter_map(more).collect();
+        more.sort_by(f64::total_cmp);
+        more.get(more.len() * 3 / 4).copied().unwrap_or(0.0).max(0.0)
+    }
+
     /// The windows of the steady rounds of a stage; `None` for a round in a dip.
     pub fn windows(&self, show: Show) -> Vec<Option<f64>> {
         let dips = self.dips();

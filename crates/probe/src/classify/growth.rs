@@ -69,6 +69,66 @@ pub(super) fn judge_more(baseline: &[&Observation], free: &[&Observation]) -> Op
     (rises && agree(fit, of)).then_some(Ballot { reaction: Reaction::CountsAcksAndMore, of, fit })
 }
 
+/// The rates at which a server may gain segments for ACKs, other than one for one: segments, ACKs. No rate is
+/// below one for three, where congestion avoidance with a small window begins.
+const RATES: [(u32, u32); 6] = [(1, 3), (1, 2), (3, 2), (2, 1), (3, 1), (4, 1)];
+
+/// Judges servers that gain another number of segments than one for each ACK. A single split could show that by
+/// chance, or by packets that the server held back, so that two or more must fit.
+pub(super) fn judge_rate(usable: &[&Observation]) -> Option<Ballot> {
+    let runs: Vec<&Observation> =
+        usable.iter().copied().filter(|run| run.test != Test::Stretch).collect();
+    let splits: BTreeSet<u16> = runs.iter().map(|run| run.test.parts()).collect();
+    let fits = |(segments, acks): (u32, u32), parts: Option<u16>| {
+        let model = Model::PerAcks { segments, acks };
+        let of = runs.iter().filter(|run| parts.is_none_or(|parts| run.test.parts() == parts));
+        let (of, fit) =
+            of.fold((0, 0), |(of, fit), run| (of + 1, fit + u32::from(model.fits(run))));
+        (of, fit)
+    };
+    let found = RATES.into_iter().find(|rate| {
+        let each = |parts: &u16| {
+            let (of, fit) = fits(*rate, Some(*parts));
+            agree(fit, of)
+        };
+        splits.len() > 1 && splits.iter().all(each)
+    })?;
+    let ((of, fit), (segments, acks)) = (fits(found, None), found);
+    Some(Ballot { reaction: Reaction::CountsAcksAtRate { segments, acks }, of, fit })
+}
+
+/// Why the baseline is no slow start of a known kind, in words for the user.
+pub(super) fn why_not_slow_start(
+    baseline: &[&Observation],
+    usable: &[&Observation],
+) -> &'static str {
+    let between = |run: &&&Observation| {
+        Model::NoGrowth.is_exceeded_by(run) && Model::PerByteUnlimited.exceeds(run)
+    };
+    if was_held_back(baseline) {
+        return match is_ack_counter_beyond(usable) {
+            true => "its first flight was less than its window",
+            false => {
+                "its first flight was less than its window, or it gains more than a segment for each acknowledged"
+            }
+        };
+    }
+    match agree(baseline.iter().filter(between).count() as u32, baseline.len() as u32) {
+        true => "it grows by less than slow start does",
+        false => "not in slow start",
+    }
+}
+
+/// Whether each ACK more brings one packet more, beside a number that is the same at each split: what the server
+/// had held back.
+fn is_ack_counter_beyond(usable: &[&Observation]) -> bool {
+    let beyond: BTreeSet<i64> = by_split(usable)
+        .iter()
+        .map(|at| at.grown.cast_signed() - at.counts_acks.cast_signed())
+        .collect();
+    beyond.len() == 1 && by_split(usable).len() > 1
+}
+
 /// The runs that show whether the first flight was the whole window: those with the fewest ACKs of usual
 /// size.
 fn with_fewest_acks<'a>(seen: &[&'a Observation]) -> Vec<&'a Observation> {

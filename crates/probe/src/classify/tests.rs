@@ -39,6 +39,7 @@ fn expected(model: Model) -> Reaction {
         Model::PerByte { limit: 1 } => Reaction::CountsBytes { limit: Some(Limit::One) },
         Model::PerByte { .. } => Reaction::CountsBytes { limit: Some(Limit::Two) },
         Model::PerByteUnlimited => Reaction::CountsBytes { limit: Some(Limit::None) },
+        Model::PerAcks { segments, acks } => Reaction::CountsAcksAtRate { segments, acks },
         Model::NoGrowth => Reaction::NoGrowth,
     }
 }
@@ -50,6 +51,15 @@ fn any_model() -> impl Strategy<Value = Model> {
         Just(Model::PerByte { limit: 2 }),
         Just(Model::PerByteUnlimited),
         Just(Model::NoGrowth),
+        prop_oneof![
+            Just((1, 3)),
+            Just((1, 2)),
+            Just((3, 2)),
+            Just((2, 1)),
+            Just((3, 1)),
+            Just((4, 1))
+        ]
+        .prop_map(|(segments, acks)| Model::PerAcks { segments, acks }),
     ]
 }
 
@@ -307,4 +317,63 @@ fn windows_of_bytes_are_those_of_the_largest_mss() {
     }
     let window = classify(&all, false).initial_window.expect("seen");
     assert_eq!((window.packets, window.segments, window.bytes), (10, 10, 14_600));
+}
+
+/// The reasons of the 2011 servers' successors: 2 k n, and one for every two ACKs.
+#[test]
+fn another_rate_than_a_segment_an_ack_is_named() {
+    let reaction = |segments, acks| {
+        let reports = reports(Model::PerAcks { segments, acks }, 10, 3, 2);
+        classify(&reports, false).reaction.to_string()
+    };
+    assert_eq!(reaction(2, 1), "counts ACKs, and gains 2 segments for each");
+    assert_eq!(reaction(1, 2), "counts ACKs, and gains 1 for every 2 of them");
+    assert_eq!(expected(Model::PerAcks { segments: 2, acks: 1 }).name(), "counts-acks-at-rate");
+}
+
+#[test]
+fn one_split_alone_names_no_rate_but_both_readings() {
+    let mut all = reports(Model::PerAcks { segments: 2, acks: 1 }, 10, 3, 3);
+    all.retain(|report| report.observation.as_ref().is_some_and(|run| run.test == Test::BASELINE));
+    assert!(
+        why(&all).starts_with("its first flight was less than its window, or it gains more"),
+        "{}",
+        why(&all)
+    );
+    let mut all = reports(Model::PerAcks { segments: 1, acks: 2 }, 10, 3, 3);
+    all.retain(|report| report.observation.as_ref().is_some_and(|run| run.test == Test::BASELINE));
+    assert!(
+        why(&all).starts_with("it grows by less than slow start does: only 0 of 3"),
+        "{}",
+        why(&all)
+    );
+}
+
+#[test]
+fn an_ack_counter_that_held_packets_back_is_told_from_a_faster_one() {
+    let mut all = reports(Model::PerAck, 10, 3, 2);
+    grow(&mut all, [6 + 3, 9 + 3, 15 + 3, 27 + 3, 39 + 3]);
+    assert!(
+        why(&all).starts_with("its first flight was less than its window: only 0"),
+        "{}",
+        why(&all)
+    );
+    // A byte counter that held back as much, or one that gains two segments for each acknowledged.
+    grow(&mut all, [9; 5]);
+    assert!(
+        why(&all).contains("or it gains more than a segment for each acknowledged: only 0"),
+        "{}",
+        why(&all)
+    );
+}
+
+#[test]
+fn one_run_with_a_timeout_does_not_speak_for_the_others() {
+    let mut all = reports(Model::PerAck, 3, 3, 1);
+    for (index, report) in all.iter_mut().enumerate() {
+        let run = report.observation.as_mut().expect("there");
+        run.timeout_before_acks = index == 0;
+        (run.answer_ended, run.grown) = (true, 0);
+    }
+    assert!(why(&all).starts_with("answer too short"), "{}", why(&all));
 }

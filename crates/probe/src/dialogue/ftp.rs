@@ -1,12 +1,13 @@
 //! The control connection of FTP. It opens the passive port and asks for the file at once: the server waits
 //! with the file until the data connection, which is the measured one, is there.
 
-use super::lines::{Lines, reply_code};
+use super::lines::{Lines, Replies};
 use super::{Talk, Talker};
 
 #[derive(Debug)]
 pub(super) struct Ftp {
     lines: Lines,
+    codes: Replies,
     user: String,
     password: String,
     path: String,
@@ -27,7 +28,8 @@ enum Stage {
 
 impl Ftp {
     pub(super) fn new(user: String, password: String, path: String) -> Ftp {
-        Ftp { lines: Lines::default(), user, password, path, stage: Stage::Greeting }
+        let (lines, codes) = (Lines::default(), Replies::default());
+        Ftp { lines, codes, user, password, path, stage: Stage::Greeting }
     }
 
     fn say(&mut self, talk: &mut Talk, stage: Stage, command: &str) {
@@ -37,7 +39,7 @@ impl Ftp {
     }
 
     fn take(&mut self, line: &[u8], talk: &mut Talk) {
-        let Some(code) = reply_code(line) else { return };
+        let Some(code) = self.codes.code(line) else { return };
         match (self.stage, code) {
             // 120 and other preliminary replies: the real one follows.
             (_, 100..=199) => {}
@@ -113,7 +115,8 @@ impl Talker for Ftp {
 /// The port of `229 text (|||port|)` (RFC 2428 section 3).
 fn extended_port(line: &[u8]) -> Option<u16> {
     let text = String::from_utf8_lossy(line);
-    let (_, inside) = text.split_once('(')?;
+    // A remark may stand in brackets before.
+    let (_, inside) = text.rsplit_once('(')?;
     let delimiter = inside.chars().next().filter(|c| c.is_ascii_graphic())?;
     inside.split(delimiter).nth(3)?.parse().ok()
 }

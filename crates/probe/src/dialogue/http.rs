@@ -1,4 +1,4 @@
-//! HTTP/1.1: one GET. The head of the answer says where it ends.
+//! HTTP/1.1: one GET. The head of the answer says where it ends; interim answers may precede it.
 
 use super::{Talk, Talker};
 use crate::http::{self, HEAD_BYTES_MAX, LAST_CHUNK, Parsed};
@@ -30,13 +30,18 @@ impl Http {
             self.head = http::parse(&self.begin);
         }
         match &self.head {
-            Parsed::Partial => return,
+            Parsed::Partial => {
+                // An interim answer is none yet: the server may compute the page meanwhile.
+                talk.begun = http::final_has_begun(&self.begin);
+                return;
+            }
             Parsed::NotHttp => talk.not_http = true,
             Parsed::Complete(head) => {
                 talk.server.clone_from(&head.server);
                 talk.head = Some(head.clone());
             }
         }
+        talk.begun = true;
         self.begin = Vec::new();
     }
 }
@@ -47,7 +52,6 @@ impl Talker for Http {
     }
 
     fn hear(&mut self, bytes: &[u8], talk: &mut Talk) {
-        talk.begun = true;
         self.answer_bytes += bytes.len() as u64;
         self.tail.extend_from_slice(&bytes[bytes.len().saturating_sub(LAST_CHUNK.len())..]);
         self.tail.drain(..self.tail.len().saturating_sub(LAST_CHUNK.len()));

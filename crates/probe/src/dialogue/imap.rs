@@ -28,27 +28,33 @@ impl Imap {
     fn take(&mut self, line: &[u8], talk: &mut Talk) {
         if !self.greeted {
             self.greeted = true;
-            match line.starts_with(b"* OK") || line.starts_with(b"* PREAUTH") {
+            match begins(line, b"* OK") || begins(line, b"* PREAUTH") {
                 true => talk.greeted(line),
                 false => talk.refuse("the connection", line),
             }
             return;
         }
         if !talk.asked {
-            match line.get(..5) {
-                Some(b"s OK ") => talk.wants_tls = true,
-                Some(b"s NO " | b"s BAD") => talk.refuse("STARTTLS", line),
-                _ => {}
+            // Lines without the tag may come before (RFC 9051 section 7).
+            if begins(line, b"s OK") {
+                talk.wants_tls = true;
+            } else if begins(line, b"s ") {
+                talk.refuse("STARTTLS", line);
             }
             return;
         }
-        if line.starts_with(b"* BYE") {
+        if begins(line, b"* BYE") {
             return talk.refuse("CAPABILITY", line);
         }
         talk.begun = true;
         self.replies += u32::from(line.starts_with(b"a "));
         talk.ended |= self.replies >= REQUESTS;
     }
+}
+
+/// Whether a line begins so, in any case: that of words has no meaning in IMAP (RFC 9051 section 9).
+fn begins(line: &[u8], with: &[u8]) -> bool {
+    line.get(..with.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(with))
 }
 
 impl Talker for Imap {

@@ -35,13 +35,38 @@ pub(super) fn skip(left: &mut u64, bytes: &mut &[u8]) {
     *bytes = &bytes[skipped as usize..];
 }
 
-/// The code of the last line of a reply in SMTP and FTP (RFC 5321 section 4.2, RFC 959 section 4.2).
-/// `None` for the lines before it.
-pub(super) fn reply_code(line: &[u8]) -> Option<u16> {
-    let (code, rest) = line.split_first_chunk::<3>()?;
-    let last = rest.first().is_none_or(|byte| *byte == b' ');
-    let digits = code.iter().all(u8::is_ascii_digit);
-    (last && digits).then(|| code.iter().fold(0, |code, digit| code * 10 + u16::from(digit - b'0')))
+/// Finds the last lines of the replies of SMTP and FTP, which may have several lines.
+#[derive(Debug, Default)]
+pub(super) struct Replies {
+    /// The code of a reply whose last line has not come.
+    open: Option<u16>,
+}
+
+impl Replies {
+    /// The code of a reply, with its last line; `None` for the lines before it. In FTP a line between may begin
+    /// with another code, as of a text "500 MB free": the reply ends only with its own code and a blank
+    /// (RFC 959 section 4.2). In SMTP every line has the code (RFC 5321 section 4.2.1).
+    pub(super) fn code(&mut self, line: &[u8]) -> Option<u16> {
+        let (code, rest) = line.split_first_chunk::<3>()?;
+        let digits = code.iter().all(u8::is_ascii_digit);
+        let code =
+            code.iter().fold(0, |code, digit| code * 10 + u16::from(digit.wrapping_sub(b'0')));
+        let last = rest.first().is_none_or(|byte| *byte == b' ');
+        let goes_on = rest.first() == Some(&b'-');
+        match self.open {
+            _ if !digits => None,
+            Some(open) if open != code => None,
+            None if goes_on => {
+                self.open = Some(code);
+                None
+            }
+            _ if last => {
+                self.open = None;
+                Some(code)
+            }
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -65,9 +90,21 @@ mod tests {
 
     #[test]
     fn a_reply_ends_with_the_line_whose_code_a_blank_follows() {
-        assert_eq!(reply_code(b"250-SIZE"), None);
-        assert_eq!(reply_code(b"250 OK"), Some(250));
-        assert_eq!(reply_code(b"250"), Some(250));
-        assert_eq!((reply_code(b"25"), reply_code(b"2x0 "), reply_code(b"")), (None, None, None));
+        let codes = |lines: &[&[u8]]| {
+            let mut replies = Replies::default();
+            lines.iter().map(|line| replies.code(line)).collect::<Vec<_>>()
+        };
+        assert_eq!(codes(&[b"250-SIZE", b"250 OK", b"250"]), [None, Some(250), Some(250)]);
+        assert_eq!(codes(&[b"25", b"2x0 ", b"", b"2500 x"]), [None; 4]);
+    }
+
+    /// RFC 959 section 4.2.
+    #[test]
+    fn another_code_within_a_reply_does_not_end_it() {
+        let mut replies = Replies::default();
+        let lines: [&[u8]; 6] =
+            [b"230-Welcome", b"500 MB free", b"120-x", b"  230 files", b"", b"230 in"];
+        let codes = lines.map(|line| replies.code(line));
+        assert_eq!(codes, [None, None, None, None, None, Some(230)]);
     }
 }

@@ -2,7 +2,7 @@
 //! these commands in one group (RFC 2920 section 3.1). Before the greeting and the answer to EHLO no command
 //! may be sent, so the measured flight follows these two.
 
-use super::lines::{Lines, reply_code};
+use super::lines::{Lines, Replies};
 use super::{Talk, Talker};
 
 /// Each brings an answer of 14 bytes or more: at the least MSS some 80 segments. RFC 5321 section
@@ -14,6 +14,7 @@ const EHLO: &str = "EHLO windlass-probe.invalid\r\n";
 #[derive(Debug)]
 pub(super) struct Smtp {
     lines: Lines,
+    codes: Replies,
     starttls: bool,
     stage: Stage,
     pipelining: bool,
@@ -30,12 +31,12 @@ enum Stage {
 
 impl Smtp {
     pub(super) fn new(starttls: bool) -> Smtp {
-        let (lines, stage) = (Lines::default(), Stage::Greeting);
-        Smtp { lines, starttls, stage, pipelining: false, replies: 0 }
+        let (lines, codes) = (Lines::default(), Replies::default());
+        Smtp { lines, codes, starttls, stage: Stage::Greeting, pipelining: false, replies: 0 }
     }
 
     fn take(&mut self, line: &[u8], talk: &mut Talk) {
-        let code = reply_code(line);
+        let code = self.codes.code(line);
         match (self.stage, code) {
             (Stage::Greeting, Some(220)) => {
                 talk.greeted(line);
@@ -43,7 +44,9 @@ impl Smtp {
             }
             (Stage::Greeting, Some(_)) => talk.refuse("the connection", line),
             (Stage::Ehlo, _) => {
-                self.pipelining |= line.get(4..).is_some_and(|word| word == b"PIPELINING");
+                // RFC 5321 section 4.1.1.1: in any case.
+                let word = line.get(4..).unwrap_or_default().trim_ascii();
+                self.pipelining |= word.eq_ignore_ascii_case(b"PIPELINING");
                 match code {
                     None => {}
                     Some(250) if self.starttls => {
@@ -87,7 +90,7 @@ impl Smtp {
 impl Talker for Smtp {
     fn secured(&mut self, talk: &mut Talk) {
         // RFC 3207 section 4.2: what was said before TLS does not count.
-        self.lines = Lines::default();
+        (self.lines, self.codes) = (Lines::default(), Replies::default());
         self.say_hello(talk);
     }
 

@@ -2,6 +2,7 @@
 
 use super::ended::Ended;
 use super::ports::{PORTS, Ports};
+use super::resolver::resolve;
 use super::socket::{Receiver, Sender, source_for};
 use crate::probe::{Order, Probe, Report};
 use crate::session::{Session, Step};
@@ -11,7 +12,7 @@ use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher;
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::Instant;
 use windlass_base::{Rng, Span, Time};
@@ -301,9 +302,7 @@ pub fn measure(
         match session.step() {
             Step::Done => return Ok(()),
             Step::Resolve { host, port } => {
-                let addresses = (host.as_str(), port).to_socket_addrs();
-                let addresses = addresses.map(Iterator::collect::<Vec<_>>);
-                session.handle_addresses(addresses.map_err(|error| error.to_string()));
+                session.handle_addresses(resolve(&host, port));
             }
             Step::Connect { remote, order } => {
                 let begin = driver.now() + session.pause_min();

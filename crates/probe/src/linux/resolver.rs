@@ -1,10 +1,11 @@
 //! Resolves names in threads, because the C library's resolver blocks.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use windlass_base::address::{Host, parse_host};
 
 /// Names resolved at the same time.
 const THREADS: usize = 16;
@@ -43,7 +44,7 @@ impl Resolver {
 
     /// Starts a query. Returns the answer at once if `name` is an address.
     pub(super) fn ask(&mut self, host: usize, name: String, port: u16) -> Option<Answer> {
-        if let Ok(address) = name.parse::<IpAddr>() {
+        if let Ok(Host::Address(address)) = parse_host(&name) {
             return Some((host, Ok(vec![SocketAddr::new(address, port)])));
         }
         match self.questions.send((host, name, port)) {
@@ -61,7 +62,9 @@ impl Resolver {
     }
 }
 
-fn resolve(name: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
+/// The addresses of a name. The C library never sees a number that it could take for an address.
+pub(super) fn resolve(name: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
+    parse_host(name)?;
     let addresses = (name, port).to_socket_addrs();
     addresses.map(Iterator::collect).map_err(|error| error.to_string())
 }

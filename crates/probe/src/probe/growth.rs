@@ -73,7 +73,7 @@ impl Growth {
     pub(super) fn after_packet(&mut self, arrival: Arrival, arrivals: &Arrivals) {
         // New packets after a timeout are no growth.
         let sent_again = arrivals.retransmissions > self.retransmissions_before;
-        if arrival != Arrival::New && sent_again {
+        if !matches!(arrival, Arrival::New | Arrival::Duplicated) && sent_again {
             self.close(arrivals);
         }
     }

@@ -480,7 +480,7 @@ impl Probe {
     /// The latest end of this phase.
     fn deadline(&self) -> Time {
         match &self.phase {
-            Phase::Connecting => self.begun + self.order.patience,
+            Phase::Connecting => self.begun + self.order.handshake,
             Phase::Flight(_) => self.connected + self.order.patience,
             Phase::Growth(growth) => growth.since() + self.order.timeout,
             Phase::Shaping(_) => self.connected + TIME_MAX,

@@ -40,7 +40,9 @@ pub struct Order {
     pub acks: u16,
     /// How long to observe the server after the ACKs.
     pub timeout: Span,
-    /// The longest wait for the handshake, and again for an answer.
+    /// The longest wait for the SYN-ACK.
+    pub handshake: Span,
+    /// The longest wait for an answer, from the SYN-ACK on.
     pub patience: Span,
     /// The MSS to announce, in bytes.
     pub mss: u16,

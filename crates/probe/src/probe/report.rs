@@ -202,6 +202,8 @@ pub struct Observation {
     pub retransmissions: u32,
     /// Packets overtaken by later ones.
     pub reordered: u32,
+    /// Copies that the path made: each came sooner after its packet than an answer of the server could.
+    pub duplicated: u32,
     /// Packets beyond the receive window; no other field counts them.
     pub beyond_window: u32,
     /// Packets with a wrong checksum or malformed options; no other field counts them.
@@ -212,7 +214,7 @@ pub struct Observation {
     pub fills_window: bool,
     /// The answer ended before the time did, so it may have been too short.
     pub answer_ended: bool,
-    /// What preceded the flight, with other dialogues than HTTP.
+    /// What preceded the flight, with other dialogues than HTTP, and with interim answers of HTTP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchanged: Option<Exchanged>,
 }
@@ -378,6 +380,7 @@ impl Probe {
             data_bytes: all.bytes,
             retransmissions: arrivals.retransmissions,
             reordered: arrivals.reordered,
+            duplicated: arrivals.duplicated,
             beyond_window: self.beyond_window,
             damaged: self.damaged,
             timeout_before_acks: growth
@@ -385,7 +388,7 @@ impl Probe {
                 .is_some_and(|growth| growth.retransmissions_before > 0),
             fills_window: fills + u64::from(mss_seen) > u64::from(window),
             answer_ended: self.answer_has_ended(),
-            exchanged: (!self.is_web()).then(|| Exchanged {
+            exchanged: (!self.is_web() || self.acked_before > 0).then(|| Exchanged {
                 acked_segments: if self.secures_first() { 0 } else { self.acked_before },
                 window_ended_flight: grown.bytes + grown.missing_bytes >= u64::from(mss_seen),
             }),

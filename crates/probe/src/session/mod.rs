@@ -2,6 +2,7 @@
 //! redirects; then the tests run in rounds. With FTP each of these connections has another one before it, which
 //! opens the way.
 
+mod attempts;
 mod identify;
 mod outcome;
 mod spoken;
@@ -18,9 +19,10 @@ use crate::probe::{BurstOrder, BurstRun, Ending, Order, Purpose, Report};
 use crate::target::Target;
 use crate::test::Test;
 use crate::tls::Tls;
+use attempts::Attempts;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use url::Url;
 use windlass_base::Span;
@@ -123,12 +125,14 @@ pub struct Session {
     ecn_reports: Vec<Report>,
     /// The port that the last connection opened for the next one.
     opened_port: Option<u16>,
+    /// Addresses that have left a SYN without an answer.
+    unanswered: Vec<IpAddr>,
 }
 
 #[derive(Clone, Debug)]
 enum Stage {
     Resolving(Url),
-    Scouting { url: Url, addresses: Vec<SocketAddr> },
+    Scouting { url: Url, attempts: Attempts },
     Measuring,
     Done,
 }
@@ -158,6 +162,7 @@ impl Session {
             reports: Vec::new(),
             ecn_reports: Vec::new(),
             opened_port: None,
+            unanswered: Vec::new(),
         };
         session.try_next();
         session
@@ -169,8 +174,8 @@ impl Session {
             Stage::Resolving(url) => {
                 Step::Resolve { host: bare_host(url), port: Scheme::port_of(url).unwrap_or(80) }
             }
-            Stage::Scouting { url, addresses } => match addresses.last() {
-                Some(remote) => self.connect(*remote, url, Purpose::Scout),
+            Stage::Scouting { url, attempts } => match attempts.current() {
+                Some(remote) => self.connect(remote, url, Purpose::Scout),
                 None => Step::Done,
             },
             Stage::Measuring => match (&self.found, self.next_purpose()) {
@@ -212,13 +217,16 @@ impl Session {
             Ok(addresses) => addresses,
             Err(why) => return self.fail(Failure::NoSuchHost { host: bare_host(&url), why }),
         };
+        for address in &mut addresses {
+            address.set_ip(address.ip().to_canonical());
+        }
         addresses.retain(wanted);
-        addresses.reverse();
         if addresses.is_empty() {
             let why = "no address of this family".to_owned();
             return self.fail(Failure::NoSuchHost { host: bare_host(&url), why });
         }
-        self.stage = Stage::Scouting { url, addresses };
+        let attempts = Attempts::new(&addresses, &self.unanswered);
+        self.stage = Stage::Scouting { url, attempts };
     }
 
     /// Another answer to [`Step::Resolve`]: the host must not be probed.
@@ -236,8 +244,8 @@ impl Session {
             return;
         }
         match &mut self.stage {
-            Stage::Scouting { url, addresses } => {
-                let (url, remote) = (url.clone(), addresses.pop());
+            Stage::Scouting { url, attempts } => {
+                let (url, remote) = (url.clone(), attempts.current());
                 if let Some(remote) = remote {
                     self.handle_scout(Found { url, remote, scout: report });
                 }
@@ -288,20 +296,27 @@ impl Session {
         match (&found.scout.ending, &found.scout.head) {
             (Ending::HeadRead, None) if found.scout.heard.is_some() => self.settle_on(found),
             (Ending::HeadRead, Some(head)) => match head.redirect_from(&found.url) {
-                Some(url) => self.redirect(url),
-                None if self.looks_like_tls(&found.url, head) => {
+                Err(why) => self.fail(Failure::BadRedirect { why }),
+                Ok(Some(url)) => self.redirect(url),
+                Ok(None) if self.looks_like_tls(&found.url, head) => {
                     self.fallback = Some(found);
                     self.try_next();
                 }
-                None => self.settle_on(found),
+                Ok(None) => self.settle_on(found),
             },
             (Ending::HeadRead, None) => self.fail(Failure::NotHttp),
             (ending, _) => {
-                let ending = ending.clone();
+                let silent = *ending == Ending::Silent;
+                if silent && !self.unanswered.contains(&found.remote.ip()) {
+                    self.unanswered.push(found.remote.ip());
+                }
                 // A name may have addresses that do not answer.
-                let more = matches!(&self.stage, Stage::Scouting { addresses, .. } if !addresses.is_empty());
+                let more = match &mut self.stage {
+                    Stage::Scouting { attempts, .. } => attempts.next(silent),
+                    _ => false,
+                };
                 if !more {
-                    self.fail(Failure::Ended { ending });
+                    self.fail(Failure::Ended { ending: ending.clone() });
                 }
             }
         }
@@ -348,6 +363,7 @@ impl Session {
 
     fn settle_on(&mut self, found: Found) {
         self.failure = None;
+        self.unanswered.retain(|address| *address != found.remote.ip());
         self.found = Some(found);
         self.stage = Stage::Measuring;
     }
@@ -421,6 +437,15 @@ impl Session {
         seen.map(|run| run.packet_bytes).max().unwrap_or(u32::from(mss))
     }
 
+    /// The longest wait for a SYN-ACK.
+    fn handshake(&self) -> Span {
+        let first = match &self.stage {
+            Stage::Scouting { attempts, .. } => attempts.handshake(),
+            _ => None,
+        };
+        first.unwrap_or(self.settings.patience).min(self.settings.patience)
+    }
+
     fn connect(&self, remote: SocketAddr, url: &Url, purpose: Purpose) -> Step {
         let Settings { user_agent, exchange, .. } = &self.settings;
         // The target was read with the same function.
@@ -444,6 +469,7 @@ impl Session {
             tls: tls.map(|name| Tls { config: self.tls_config(&dialogue), name }),
             acks: self.settings.acks,
             timeout: self.settings.timeout,
+            handshake: self.handshake(),
             patience: self.settings.patience.max(dialogue.patience_min()),
             mss: self.mss(remote, purpose),
             window: match purpose {

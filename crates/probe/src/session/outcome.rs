@@ -1,5 +1,6 @@
 //! The outcome of a session, for JSON and for tables.
 
+use super::spoken::after_acks;
 use super::{Session, Spoken, Stage};
 use crate::cca::Controller;
 use crate::classify::{Verdict, classify, median};
@@ -27,6 +28,9 @@ pub struct Outcome {
     pub url: Option<String>,
     /// The server's address, as text.
     pub address: Option<String>,
+    /// Other addresses of its name, which left a SYN without an answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unanswered: Vec<String>,
     /// The Server header of its answer, or its greeting.
     pub server: Option<String>,
     /// The status of its answer.
@@ -79,6 +83,11 @@ pub enum Failure {
     },
     /// It answers, but not by HTTP.
     NotHttp,
+    /// A redirect whose host is no address and no name.
+    BadRedirect {
+        /// In words for the user.
+        why: String,
+    },
     /// Too many redirects.
     Redirects {
         /// How many were followed.
@@ -94,6 +103,7 @@ impl Failure {
             Failure::Excluded { .. } => "excluded",
             Failure::Ended { ending } => ending.name(),
             Failure::NotHttp => "not-http",
+            Failure::BadRedirect { .. } => "bad-redirect",
             Failure::Redirects { .. } => "redirects",
         }
     }
@@ -106,6 +116,7 @@ impl fmt::Display for Failure {
             Failure::Excluded { host } => write!(f, "excluded: {host} is to be left alone"),
             Failure::Ended { ending } => write!(f, "{ending}"),
             Failure::NotHttp => f.write_str("no HTTP: the server answers with something else"),
+            Failure::BadRedirect { why } => write!(f, "it redirects to {why}"),
             Failure::Redirects { count } => write!(f, "{count} redirects, one to the other"),
         }
     }
@@ -194,6 +205,7 @@ pub(super) fn make(session: &Session) -> Outcome {
         target: session.target.text.clone(),
         url: found.map(|found| found.url.to_string()),
         address: found.map(|found| found.remote.to_string()),
+        unanswered: session.unanswered.iter().map(ToString::to_string).collect(),
         server: head.and_then(|head| head.server.clone()).or(greeting),
         status: head.map(|head| head.status),
         content_length: head.and_then(|head| head.content_length),
@@ -212,6 +224,15 @@ pub(super) fn make(session: &Session) -> Outcome {
 /// The verdict, with a note where the probe announced a smaller MSS than usual.
 fn verdict(session: &Session, https: bool) -> Verdict {
     let mut verdict = classify(&session.reports, https);
+    // Interim answers of HTTP; other dialogues say so themselves.
+    let web = session.found.as_ref().is_some_and(|found| found.scout.heard.is_none());
+    if web && let Some(after) = after_acks(&session.reports, &mut verdict) {
+        verdict.notes.push(format!(
+            "the window is {} packets after {} acknowledged segments of interim answers, each of which may have \
+             added one",
+            after.packets, after.acked_segments
+        ));
+    }
     let scout = session.found.as_ref().map(|found| (found.scout.syn_ack, found.remote));
     let unscaled = scout.filter(|(syn_ack, _)| syn_ack.is_some_and(|s| s.window_scale.is_none()));
     let usual = unscaled.map(|(_, remote)| session.mss_usual(remote));

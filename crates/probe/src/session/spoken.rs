@@ -112,7 +112,7 @@ fn ran_out(report: &Report) -> bool {
 
 /// Takes the window of flights that followed ACKs out of the verdict. What is left there is its bound for
 /// the initial window: each acknowledged segment added at most one.
-fn after_acks(reports: &[Report], verdict: &mut Verdict) -> Option<WindowAfter> {
+pub(super) fn after_acks(reports: &[Report], verdict: &mut Verdict) -> Option<WindowAfter> {
     let runs = reports.iter().flat_map(|report| &report.observation);
     // Those that the window is of: a run that followed a silent one has a larger MSS, which another number of
     // segments before the flight goes with.

@@ -2,6 +2,8 @@
 
 use ipnet::IpNet;
 use std::net::IpAddr;
+use windlass_base::address::parse_network;
+use windlass_base::special;
 
 /// Addresses that are not to be probed.
 #[derive(Clone, Debug, Default)]
@@ -11,8 +13,8 @@ pub struct Exclusions {
 }
 
 impl Exclusions {
-    /// Reads a list with a network (CIDR) or an address per line. Text after a blank, `#` or `;` is a
-    /// comment.
+    /// Reads a list with a network (CIDR) or an address per line, as [`parse_network`] reads them. Text
+    /// after a blank, `#` or `;` is a comment.
     ///
     /// # Errors
     ///
@@ -22,15 +24,8 @@ impl Exclusions {
         for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
             let line = line.split(['#', ';']).next().unwrap_or_default();
             let Some(word) = line.split_whitespace().next() else { continue };
-            let network = word.parse().or_else(|_| word.parse::<IpAddr>().map(IpNet::from));
-            networks.push(network.map_err(|_| {
-                let begin: String = word.chars().take(60).collect();
-                format!(
-                    "line {}: {begin:?} is no network and no address (192.0.2.0/24, 2001:db8::/32, \
-                     192.0.2.1)",
-                    index + 1
-                )
-            })?);
+            let network = parse_network(word);
+            networks.push(network.map_err(|why| format!("line {}: {why}", index + 1))?);
         }
         let mut networks = IpNet::aggregate(&networks);
         networks.sort_unstable();
@@ -47,9 +42,14 @@ impl Exclusions {
         self.networks.is_empty()
     }
 
-    /// Whether the address must not be probed: it is on the list, or belongs to no single host.
+    /// Whether the address must not be probed: it is on the list, or belongs to no single host, or leads to
+    /// such an IPv4 address through a translator ([`special::meant`]).
     pub fn contains(&self, address: IpAddr) -> bool {
+        let meant = special::meant(address);
         let address = address.to_canonical();
+        if meant != address && self.contains(meant) {
+            return true;
+        }
         let after = self.networks.partition_point(|network| network.network() <= address);
         let before = after.checked_sub(1).and_then(|index| self.networks.get(index));
         is_no_hosts(address) || before.is_some_and(|network| network.contains(&address))
@@ -84,6 +84,34 @@ mod tests {
             assert!(!list.contains(ip(outside)), "{outside}");
         }
         assert!(list.contains(ip("::ffff:192.0.2.9")), "IPv4 in IPv6's clothes");
+        assert!(list.contains(ip("64:ff9b::192.0.2.9")), "through a translator (RFC 6052)");
+    }
+
+    #[test]
+    fn a_mapped_exclusion_holds_for_the_ipv4_address() {
+        for line in ["::ffff:10.0.0.7", "::ffff:10.0.0.0/104", "10.0.0.7/8", "::ffff:a00:7/128"] {
+            let list = Exclusions::parse(line).expect("a list");
+            assert!(
+                list.contains(ip("10.0.0.7")) && list.contains(ip("::ffff:10.0.0.7")),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_two_programs_may_read_differently_is_refused_with_its_line() {
+        for line in [
+            "010.0.0.0/8",
+            "010.0.0.7",
+            "10.1",
+            "0x0a000007",
+            "167772167",
+            "fe80::1%lo",
+            "10.0.0.0/08",
+        ] {
+            let error = Exclusions::parse(&format!("# list\n{line} x\n")).expect_err("refused");
+            assert!(error.starts_with(&format!("line 2: {line:?}")), "{error}");
+        }
     }
 
     #[test]

@@ -189,6 +189,9 @@ pub struct RunRow {
     pub retransmissions: Option<u32>,
     /// Packets overtaken by others.
     pub reordered: Option<u32>,
+    /// Copies that the path made.
+    #[serde(default)]
+    pub duplicated: Option<u32>,
 }
 
 impl RunRow {
@@ -219,6 +222,7 @@ impl RunRow {
             data_bytes: seen.map(|seen| seen.data_bytes),
             retransmissions: seen.map(|seen| seen.retransmissions),
             reordered: seen.map(|seen| seen.reordered),
+            duplicated: seen.map(|seen| seen.duplicated),
         }
     }
 }

@@ -213,6 +213,7 @@ pub(crate) fn order(test: Test) -> Order {
         tls: None,
         acks: 3,
         timeout: Span::from_secs(3),
+        handshake: Span::from_secs(6),
         patience: Span::from_secs(6),
         mss: 1460,
         window: 256 * 1024,

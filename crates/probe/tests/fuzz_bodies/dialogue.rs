@@ -60,6 +60,7 @@ impl<'a> World<'a> {
             tls: None,
             acks: 3,
             timeout: Span::from_secs(3),
+            handshake: Span::from_secs(6),
             patience: Span::from_secs(6),
             mss: if cut & 1 == 0 { 88 } else { 1460 },
             window: 256 * 1024,

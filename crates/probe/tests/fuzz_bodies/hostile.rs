@@ -75,6 +75,7 @@ impl World {
             tls: None,
             acks: u16::from(setup[2] % 8) + 1,
             timeout: Span::from_secs(3),
+            handshake: Span::from_secs(6),
             patience: Span::from_secs(6),
             mss: 1460,
             window: 64 << (setup[2] / 16),

@@ -1,7 +1,7 @@
 //! The inputs of a survey: its list of hosts, its exclusions, and the tables of an interrupted survey. The
 //! parsers must accept every input or return an error.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use windlass_probe::Target;
 use windlass_probe::survey::{Exclusions, HostRow, RunRow, hosts, journal};
 
@@ -12,7 +12,16 @@ pub(crate) fn run(bytes: &[u8]) {
     match which % 3 {
         0 => {
             for host in hosts::parse(&text, None).unwrap_or_default() {
-                assert!(Target::parse(&host).is_ok() && !host.contains(char::is_whitespace));
+                let target = Target::parse(&host).expect("it was read before");
+                assert!(!host.contains(char::is_whitespace));
+                for url in &target.candidates {
+                    // An address is written as such, in decimal numbers without leading zeros.
+                    let text = url.host_str().unwrap_or_default();
+                    assert!(
+                        text.parse::<Ipv4Addr>().is_err() || host.contains(text),
+                        "{host}: {url}"
+                    );
+                }
             }
         }
         1 => {

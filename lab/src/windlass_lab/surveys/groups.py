@@ -12,13 +12,15 @@ from pathlib import Path
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.text_file import read_text
 from windlass_lab.papers.split_ack.summary import MEASURED
-from windlass_lab.surveys.stored import NOT_MEASURED, Address, Host
+from windlass_lab.surveys.stored import NOT_MEASURED, Address, Host, unmapped
 
 NO_HEADER, NO_ANSWER = "no Server header", "not measured"
 NO_SYN_ACK, NO_ADDRESS = "no SYN-ACK known", "no address known"
 _NAME_MAX = 40
 # The networks that hosts stand for where no name of them is given.
 _PREFIX_OF_VERSION = {4: 16, 6: 32}
+# The bits before the IPv4 address in an IPv4-mapped one.
+_MAPPED_BITS = 96
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -56,7 +58,7 @@ class Networks:
         names: dict[Network, str] = {}
         for line, (network, name) in read_pairs(path, "a network and its name"):
             try:
-                names[ipaddress.ip_network(network)] = name
+                names[_read_network(network)] = name
             except ValueError as error:
                 raise LabError(f"{path}: line {line}: {error}") from None
         return cls(names)
@@ -73,6 +75,15 @@ class Networks:
             return None
         around = (_network(address, bits) for bits in range(address.max_prefixlen, -1, -1))
         return next((self.names[network] for network in around if network in self.names), None)
+
+
+def _read_network(text: str) -> Network:
+    """A network in the form of IPv4-mapped IPv6 is the IPv4 network. Raises `ValueError`."""
+    network = ipaddress.ip_network(text)
+    address = unmapped(network.network_address)
+    if address.version == network.version:
+        return network
+    return ipaddress.ip_network((address, network.prefixlen - _MAPPED_BITS))
 
 
 def _network(address: Address, bits: int) -> Network:

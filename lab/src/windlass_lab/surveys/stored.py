@@ -212,12 +212,17 @@ def _value(
         ) from None
 
 
+def unmapped(address: Address) -> Address:
+    """The IPv4 address in an IPv4-mapped one (RFC 4291 section 2.5.5.2), or the address itself."""
+    return getattr(address, "ipv4_mapped", None) or address
+
+
 def _address(row: Mapping[str, str]) -> Address | None:
     """Where a host was measured; of one without an answer the address that the list has for it."""
     for text in (row["address"], row["host"]):
         try:
             parts = urlsplit(text if "://" in text else f"//{text}")
-            return ipaddress.ip_address(parts.hostname or "")
+            return unmapped(ipaddress.ip_address(parts.hostname or ""))
         except ValueError:
             continue
     return None

@@ -7,6 +7,7 @@ from windlass_lab.core.text import NONE
 VERDICTS = {
     "counts-acks": "counts ACKs",
     "counts-acks-and-more": "counts ACKs, and more",
+    "counts-acks-at-rate": "counts ACKs, at another rate",
     "counts-bytes": "counts bytes",
     "negative": "negative",
     "no-growth": "no growth",

@@ -30,6 +30,10 @@ pub(super) fn text(outcome: &Outcome) -> String {
     let mut lines = Vec::new();
     let Outcome { address, server, syn_ack, .. } = outcome;
     lines.extend(outcome.url.as_ref().map(|url| about(url, address, server, syn_ack)));
+    if outcome.url.is_some() && !outcome.unanswered.is_empty() {
+        let silent = outcome.unanswered.join(", ");
+        lines.push(format!("note: other addresses of the name did not answer: {silent}"));
+    }
     lines.extend(outcome.ecn.as_ref().map(|ecn| format!("ECN: {ecn}")));
     if !outcome.tests.is_empty() {
         lines.push(stdout::table(&HEADER, outcome.tests.iter().map(row)));

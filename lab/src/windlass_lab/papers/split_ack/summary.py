@@ -12,6 +12,7 @@ from windlass_lab.papers.split_ack.aggregate import aggregate
 REACTIONS = (
     "counts-acks",
     "counts-acks-and-more",
+    "counts-acks-at-rate",
     "counts-bytes",
     "negative",
     "no-growth",

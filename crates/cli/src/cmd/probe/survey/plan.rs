@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use windlass_base::Span;
+use windlass_base::address::parse_ip;
 use windlass_probe::survey::{Exclusions, Pace};
 use windlass_probe::{Settings, Target};
 
@@ -70,7 +71,7 @@ pub(super) fn text(
 /// The address of a host that is named by one.
 fn address(host: &str, settings: &Settings) -> Option<IpAddr> {
     let target = Target::parse_as(host, settings.scheme).ok()?;
-    target.candidates.first()?.host_str()?.trim_matches(['[', ']']).parse().ok()
+    parse_ip(target.candidates.first()?.host_str()?.trim_matches(['[', ']'])).ok()
 }
 
 /// In the units that people use.

@@ -2,11 +2,11 @@
 
 use crate::value::{Local, parse_rate, whole};
 use clap::Args;
-use ipnet::IpNet;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use windlass_base::BitRate;
+use windlass_base::address;
 use windlass_base::special::Prefix;
 
 pub(crate) const RENDEZVOUS_HELP: &str = "\
@@ -129,9 +129,9 @@ fn parse_ports(text: &str) -> Result<RangeInclusive<u16>, String> {
 
 /// A network or an address.
 fn parse_network(text: &str) -> Result<Prefix, String> {
-    let network = text.parse::<IpNet>().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
-    let network = network.ok().and_then(|net| Prefix::new(net.addr(), net.prefix_len()));
-    network.ok_or_else(|| "expected a network such as 198.18.0.0/15, or an address".to_owned())
+    let expected = "expected a network such as 198.18.0.0/15, or an address";
+    let network = address::parse_network(text)?;
+    Prefix::new(network.addr(), network.prefix_len()).ok_or_else(|| expected.to_owned())
 }
 
 /// A rate that the server can count in bytes a second.
