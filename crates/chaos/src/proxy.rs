@@ -155,6 +155,16 @@ impl Proxy {
         Ok(())
     }
 
+    /// Every controller of the engine slows down for a loss, so the proxy may judge none not to.
+    pub(crate) fn check_judgement(&self) -> Result<(), String> {
+        let kept = self.counters().flight_kept;
+        ensure!(
+            !self.middlebox.distrusts(),
+            "a sender that slows down lost ECT: {kept} flights kept"
+        );
+        Ok(())
+    }
+
     /// Every virtual loss must have ended when its connection has.
     pub(crate) fn check_released(&self) -> Result<(), String> {
         let counters = self.counters();

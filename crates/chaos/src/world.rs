@@ -10,9 +10,9 @@ use crate::path::Fate;
 use crate::proxy::{Proxy, gained_ect};
 use crate::repair::is_open;
 use crate::report::{Ending, Report};
-use crate::setup::{Opening, Setup};
+use crate::setup::{Opening, PathSetup, Setup};
 use crate::watch::{Before, check_awake, check_state};
-use windlass_base::{Ecn, Time};
+use windlass_base::{Ecn, Span, Time};
 use windlass_tcp::{Error, Flags, Run, Segment, State};
 
 /// More events than any seed has a reason for.
@@ -380,7 +380,9 @@ impl<'a> World<'a> {
         let endings = [self.ending(0)?, self.ending(1)?];
         for proxy in &self.proxies {
             proxy.check_released().map_err(|what| format!("{}: {what}", proxy.name()))?;
+            proxy.check_judgement().map_err(|what| format!("{}: {what}", proxy.name()))?;
         }
+        self.check_samples()?;
         self.check_clean_path(&endings)?;
         Ok(Report {
             seed: self.seed,
@@ -393,6 +395,23 @@ impl<'a> World<'a> {
             stats: self.ends.each_ref().map(|end| *end.connection().stats()),
             proxies: self.proxies.iter().map(|proxy| proxy.counters().clone()).collect(),
         })
+    }
+
+    /// No sample of the RTT is less than the path's (RFC 6298 section 3; RFC 7323 section 4.1): none comes
+    /// of a retransmission's ACK that answers the original, or of an ACK that a proxy has made.
+    fn check_samples(&self) -> Result<(), String> {
+        let legs = self.setup.legs.iter().flatten().map(PathSetup::shortest_delay);
+        let path = legs.fold(Span::ZERO, |sum, leg| sum + leg);
+        let short = |index: &usize| {
+            self.ends[*index].connection().min_rtt().is_some_and(|sample| sample < path)
+        };
+        match (0..2).find(short) {
+            Some(index) => {
+                let sample = self.ends[index].connection().min_rtt().unwrap_or_default();
+                Err(format!("{}: an RTT of {sample} on a path of {path}", name(index)))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Where nothing gets lost nothing is sent twice.

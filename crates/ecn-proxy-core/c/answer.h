@@ -92,6 +92,8 @@ ECN_INLINE void ecn_decide(struct ecn_flow *flow, const struct ecn_policy *polic
 ECN_INLINE void ecn_retransmission_seen(struct ecn_flow *flow, __u32 end, struct ecn_edit *edit)
 {
 	flow->maybe_lost_below = ecn_later(flow->maybe_lost_below, end);
+	/* The repair of a real loss takes round trips in which the window may grow again. */
+	flow->response_due = 0;
 	if (flow->answer == ECN_ANSWER_ARMED && flow->notes & ECN_NOTE_GAPS)
 		ecn_end_episode(flow, ECN_EVENT_ANSWERED_LOSS, edit);
 }
@@ -106,9 +108,16 @@ ECN_INLINE int ecn_drop_one(struct ecn_flow *flow, const struct ecn_policy *poli
 	flow->answer = ECN_ANSWER_DROPPED;
 	flow->virtual_loss = packet->seq;
 	flow->virtual_loss_end = ecn_end(packet);
+	flow->last_virtual_loss = packet->seq;
 	flow->notes &= (__u16)~ECN_NOTE_WITHDRAWN;
 	edit->actions |= ECN_DO_DROP;
 	return 1;
+}
+
+ECN_INLINE void ecn_drop_repaired(struct ecn_flow *flow, struct ecn_edit *edit)
+{
+	ecn_end_episode(flow, ECN_EVENT_ANSWERED_DROP, edit);
+	ecn_await_response(flow);
 }
 
 /* At the served host's FIN: passes the episode over if too few ACKs remain to signal a loss. */

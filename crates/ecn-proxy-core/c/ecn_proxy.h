@@ -11,6 +11,7 @@
  *   acks.h          the content of the far host's ACKs
  *   answer.h        the answer to an ECE
  *   virtual_loss.h  a simulated loss
+ *   response.h      whether the sender slows down for it
  *
  * The code runs in the kernel under a spin lock, so it has no unbounded loop, calls no kernel function
  * and divides by nothing that may be zero. The including file defines __u8 to __u64.
@@ -191,8 +192,12 @@ ECN_INLINE void ecn_far_in_handshake(struct ecn_flow *flow, const struct ecn_pac
 {
 	const __u16 upgraded_once = ECN_NOTE_UPGRADED;
 
-	if (flow->phase != ECN_PHASE_HOST_OPENS)
+	if (flow->phase != ECN_PHASE_HOST_OPENS) {
+		/* The far host gives up the connection that it opens: RFC 9293 section 3.10.7.4. */
+		if (packet->flags & ECN_RST && packet->seq - flow->isn <= ECN_RECENT)
+			ecn_close(flow, edit);
 		return;
+	}
 	if (!ecn_answers_syn(flow, packet) || ecn_before(flow->snd_max, packet->ack)) {
 		if (packet->flags & ECN_SYN && flow->notes & ECN_NOTE_UPGRADED)
 			ecn_clear_triple(packet, edit);
@@ -236,7 +241,7 @@ ECN_INLINE void ecn_host_sends(struct ecn_flow *flow, const struct ecn_policy *p
 		if (!covers || flow->answer < ECN_ANSWER_VIRTUAL_LOSS)
 			ecn_retransmission_seen(flow, end, edit);
 		else if (flow->answer == ECN_ANSWER_DROPPED)
-			ecn_end_episode(flow, ECN_EVENT_ANSWERED_DROP, edit);
+			ecn_drop_repaired(flow, edit);
 		else
 			ecn_virtual_loss_retransmitted(flow, packet, edit);
 		return;
@@ -316,6 +321,8 @@ ECN_INLINE void ecn_far_acknowledges(struct ecn_flow *flow, const struct ecn_pol
 	ecn_process_ack(flow, packet, &summary);
 	if (ECN_RARELY(packet->flags & ECN_FIN))
 		ecn_far_fin(flow, packet, edit);
+	if (ECN_RARELY(flow->response_due) && ecn_at_most(flow->recover, flow->far_una))
+		ecn_judge_response(flow, edit);
 	if (ECN_RARELY(packet->flags & ECN_ECE) && flow->answer == ECN_ANSWER_IDLE && !policy->off &&
 	    ecn_before(flow->recover, packet->ack))
 		ecn_begin_episode(flow, policy, edit);
@@ -343,10 +350,7 @@ ECN_INLINE void ecn_far_served(struct ecn_flow *flow, const struct ecn_policy *p
 		return;
 	}
 	if (ECN_RARELY(packet->options & ECN_OPT_OTHER) && !(flow->notes & ECN_NOTE_CANNOT_SIGNAL)) {
-		flow->notes |= ECN_NOTE_CANNOT_SIGNAL;
-		flow->reason = ECN_REASON_UNKNOWN_OPTION;
-		edit->events |= ECN_EVENT_ECT_WITHDRAWN;
-		edit->reason = ECN_REASON_UNKNOWN_OPTION;
+		ecn_withhold_ect(flow, ECN_REASON_UNKNOWN_OPTION, edit);
 		ecn_pass_over(flow, ECN_REASON_UNKNOWN_OPTION, edit);
 	}
 	ecn_strip_ecn(flow, packet, edit);
@@ -377,6 +381,13 @@ ECN_INLINE void ecn_proxy_to_host(struct ecn_flow *flow, const struct ecn_policy
 		ecn_clear_triple(packet, edit);
 	if (policy->off)
 		edit->actions = 0;
+}
+
+/* Other connections of the served host did not slow down: this one gets no ECT from the beginning. */
+ECN_INLINE void ecn_proxy_distrust(struct ecn_flow *flow, struct ecn_edit *edit)
+{
+	if (flow->phase == ECN_PHASE_PROXIED && !(flow->notes & ECN_NOTE_CANNOT_SIGNAL))
+		ecn_withhold_ect(flow, ECN_REASON_NO_RESPONSE, edit);
 }
 
 /* Whether the connection would break if its state were evicted. */

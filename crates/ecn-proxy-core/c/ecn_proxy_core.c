@@ -30,6 +30,11 @@ void windlass_ecn_to_host(struct ecn_flow *flow, const struct ecn_policy *policy
 	ecn_proxy_to_host(flow, policy, packet, edit);
 }
 
+void windlass_ecn_distrust(struct ecn_flow *flow, struct ecn_edit *edit)
+{
+	ecn_proxy_distrust(flow, edit);
+}
+
 #define AT(type, field) offsetof(struct type, field)
 
 /* Sizes, and the offsets at which a misplaced field would show. See src/ffi.rs. */
@@ -41,6 +46,7 @@ const __u32 windlass_ecn_layout[] = {
 	AT(ecn_flow, notes),
 	AT(ecn_flow, phase),
 	AT(ecn_flow, held_acks),
+	AT(ecn_flow, unheeded),
 	sizeof(struct ecn_policy),
 	AT(ecn_policy, keeps_asking),
 	sizeof(struct ecn_packet),

@@ -21,7 +21,7 @@ enum ecn_part {
 	ECN_PART_CONFIRM = 0x04,
 	/* DSACKs of the retransmission are removed. */
 	ECN_PART_STRIP = 0x08,
-	/* TSecr never shows a time before the retransmission. */
+	/* TSecr never shows a time before the retransmission: it is 0 instead. */
 	ECN_PART_TSECR_FLOOR = 0x10,
 	/* With SACK the proxy absorbs the retransmission; without this, the far host answers it. */
 	ECN_PART_REPLY = 0x20,
@@ -125,7 +125,9 @@ enum ecn_reason {
 	ECN_REASON_REOPENED = 16,
 	/* The served host has sent data, but no answer to its SYN has passed the proxy. */
 	ECN_REASON_UNDER_WAY = 17,
-	ECN_REASON_COUNT = 18,
+	/* After virtual losses or drops the sender's flight does not fall: see response.h. */
+	ECN_REASON_NO_RESPONSE = 18,
+	ECN_REASON_COUNT = 19,
 };
 
 /* Events to count. A super-packet (GRO, GSO) counts once. */
@@ -185,6 +187,9 @@ enum ecn_event {
 	ECN_EVENT_REFUSED = 0x8000000,
 	/* The far host accepted a plain SYN in place of one that requests ECN. */
 	ECN_EVENT_PLAIN_ACCEPTED = 0x10000000,
+	/* After a virtual loss or a drop the sender's flight has fallen; has not fallen. */
+	ECN_EVENT_FLIGHT_FELL = 0x20000000,
+	ECN_EVENT_FLIGHT_KEPT = 0x40000000,
 };
 
 /* ecn_flow.notes */
@@ -207,7 +212,7 @@ enum ecn_note {
 	ECN_NOTE_CANNOT_SIGNAL = 0x0100,
 	/* DSACKs of [last_virtual_loss, recover) are removed. */
 	ECN_NOTE_STRIP = 0x0200,
-	/* TSecr is raised to ts_floor where it is lower. */
+	/* TSecr is 0 where it is lower than ts_floor. */
 	ECN_NOTE_TSECR_FLOOR = 0x0400,
 	/* FIN seen from the served host; from the far host. */
 	ECN_NOTE_HOST_FIN = 0x0800,
@@ -235,7 +240,7 @@ struct ecn_flow {
 	/* First number of the virtual loss, and the number after it. */
 	__u32 virtual_loss;
 	__u32 virtual_loss_end;
-	/* First number of the latest virtual loss, open or over. */
+	/* First number of the latest virtual loss or drop, open or over. */
 	__u32 last_virtual_loss;
 	/* ECE on ACKs up to this number belongs to the last episode. */
 	__u32 recover;
@@ -296,7 +301,10 @@ struct ecn_flow {
 	__u8 simultaneous;
 	/* SYNs without ECN that followed the one that requests it, at most 2. */
 	__u8 plain_syns;
-	__u8 reserved[2];
+	/* 1: the ACK of `recover` will show whether the flight has fallen. */
+	__u8 response_due;
+	/* Evidence that the sender does not slow down, see response.h. */
+	__u8 unheeded;
 };
 
 _Static_assert(sizeof(struct ecn_packet) == 80, "ecn_packet");

@@ -63,7 +63,7 @@ ECN_INLINE __u8 ecn_cannot_signal(const struct ecn_flow *flow, const struct ecn_
 	if (policy->sender == ECN_SENDER_NO_ECT)
 		return ECN_REASON_POLICY;
 	if (policy->sender == ECN_SENDER_DROP)
-		return ECN_REASON_NONE;
+		return flow->reason == ECN_REASON_NO_RESPONSE ? flow->reason : ECN_REASON_NONE;
 	if (flow->notes & ECN_NOTE_CANNOT_SIGNAL)
 		return flow->reason;
 	if (!(flow->notes & ECN_NOTE_SACK) && !policy->without_sack)

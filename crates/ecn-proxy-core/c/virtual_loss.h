@@ -8,6 +8,7 @@
 #define WINDLASS_ECN_VIRTUAL_LOSS_H
 
 #include "acks.h"
+#include "response.h"
 
 /* Real gaps keep a virtual loss open for at most this many ACKs. */
 #define ECN_HELD_ACKS_MAX 16
@@ -207,8 +208,14 @@ ECN_INLINE void ecn_hold_without_sack(struct ecn_flow *flow, const struct ecn_pa
 	ecn_count_rewritten(flow, duplicates + edit->clones);
 }
 
-/* A TSecr from before the retransmission would undo the reduction (RFC 3522 section 3.2). */
-ECN_INLINE void ecn_raise_echo(struct ecn_flow *flow, const struct ecn_packet *packet,
+/*
+ * A TSecr from before the retransmission would undo the reduction (RFC 3522 section 3.2). The
+ * retransmission's own TSval would be a sample of the RTT that nothing has made: what the ACK answers
+ * left earlier, so the sample may be far below the path's RTT, and BBR's model and RACK's reordering
+ * window rest on the least one. 0 is no echo: the sender takes no sample of it (Linux: tcp_ack_update_rtt)
+ * and undoes nothing (tcp_tsopt_ecr_before).
+ */
+ECN_INLINE void ecn_hide_echo(struct ecn_flow *flow, const struct ecn_packet *packet,
 			       struct ecn_edit *edit)
 {
 	if (ECN_WITHOUT(ECN_PART_TSECR_FLOOR) || !(flow->notes & ECN_NOTE_TSECR_FLOOR) ||
@@ -219,7 +226,7 @@ ECN_INLINE void ecn_raise_echo(struct ecn_flow *flow, const struct ecn_packet *p
 		return;
 	}
 	edit->actions |= ECN_DO_TSECR;
-	edit->tsecr = flow->ts_floor;
+	edit->tsecr = 0;
 }
 
 /* Rewrites an ACK as if the segment of the virtual loss were missing. */
@@ -232,7 +239,7 @@ ECN_INLINE void ecn_hold(struct ecn_flow *flow, const struct ecn_packet *packet,
 		ecn_hold_without_sack(flow, packet, summary, edit);
 	/* This ACK may end the sender's recovery from the last virtual loss. */
 	if (flow->answer == ECN_ANSWER_VIRTUAL_LOSS)
-		ecn_raise_echo(flow, packet, edit);
+		ecn_hide_echo(flow, packet, edit);
 }
 
 /*
@@ -296,7 +303,7 @@ ECN_INLINE int ecn_confirms(struct ecn_flow *flow, const struct ecn_packet *pack
 	 * The ACK covers everything sent before the retransmission, or a block reports data sent after
 	 * it. An ACK of exactly `recover` must suffice, because it may be the last one: the far host may
 	 * have sent it for the retransmission with an earlier TSecr, or the proxy absorbed the
-	 * retransmission. The TSecr floor hides the earlier time.
+	 * retransmission. ecn_hide_echo() hides the earlier time.
 	 */
 	if (summary->covers_virtual_loss || summary->beyond_recover ||
 	    ecn_at_most(flow->recover, packet->ack))
@@ -347,8 +354,7 @@ ECN_INLINE void ecn_answer_for_far(struct ecn_flow *flow, const struct ecn_packe
 	reply->seq = packet->ack;
 	reply->ack = flow->far_una;
 	reply->tsval = flow->far_tsval;
-	/* TSecr 0 is no echo. The retransmission's TSval would give the sender the RTT to the proxy,
-	 * and an earlier time would undo the reduction. */
+	/* As in ecn_hide_echo(): the retransmission's TSval would give the RTT to the proxy. */
 	reply->tsecr = 0;
 	reply->window = flow->far_window;
 	reply->timestamps = packet->options & ECN_OPT_TIMESTAMPS ? 1 : 0;
@@ -373,6 +379,7 @@ ECN_INLINE int ecn_virtual_loss_retransmitted(struct ecn_flow *flow,
 		if (packet->options & ECN_OPT_TIMESTAMPS)
 			flow->notes |= ECN_NOTE_TSECR_FLOOR;
 		edit->events |= ECN_EVENT_ANSWERED_VIRTUAL_LOSS;
+		ecn_await_response(flow);
 	}
 	if (flow->retransmits < 0xff)
 		flow->retransmits++;
@@ -434,7 +441,7 @@ ECN_INLINE void ecn_pass_ack(struct ecn_flow *flow, const struct ecn_packet *pac
 	if (flow->answer == ECN_ANSWER_VIRTUAL_LOSS || flow->answer == ECN_ANSWER_RETRANSMITTED)
 		return;
 	ecn_strip_dsack(flow, packet, edit);
-	ecn_raise_echo(flow, packet, edit);
+	ecn_hide_echo(flow, packet, edit);
 }
 
 #endif

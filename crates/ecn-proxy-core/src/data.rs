@@ -140,6 +140,10 @@ bitflags::bitflags! {
         const REFUSED = 0x8000000;
         /// The far host accepted a SYN without ECN in place of one that requests it.
         const PLAIN_ACCEPTED = 0x10000000;
+        /// After a virtual loss or a drop the sender's flight has fallen.
+        const FLIGHT_FELL = 0x20000000;
+        /// After a virtual loss or a drop the sender's flight has not fallen.
+        const FLIGHT_KEPT = 0x40000000;
     }
 }
 
@@ -387,11 +391,13 @@ pub enum Reason {
     Reopened,
     /// The served host has sent data, but no answer to its SYN has passed the proxy.
     UnderWay,
+    /// After virtual losses or drops the sender's flight does not fall.
+    NoResponse,
 }
 
 impl Reason {
     /// Every reason, in the order of its number.
-    pub const ALL: [Reason; 18] = [
+    pub const ALL: [Reason; 19] = [
         Reason::None,
         Reason::HostHasEcn,
         Reason::FarWithoutEcn,
@@ -410,6 +416,7 @@ impl Reason {
         Reason::Waits,
         Reason::Reopened,
         Reason::UnderWay,
+        Reason::NoResponse,
     ];
 
     pub(crate) fn from_number(number: u8) -> Reason {

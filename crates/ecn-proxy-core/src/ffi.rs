@@ -25,8 +25,9 @@ unsafe extern "C" {
         packet: *const Packet,
         edit: *mut Edit,
     );
+    fn windlass_ecn_distrust(flow: *mut RawFlow, edit: *mut Edit);
     #[cfg(test)]
-    static windlass_ecn_layout: [u32; 26];
+    static windlass_ecn_layout: [u32; 27];
     #[cfg(test)]
     static windlass_ecn_layout_count: u32;
 }
@@ -69,6 +70,13 @@ pub(crate) fn to_host(flow: &mut RawFlow, policy: &Policy, packet: &Packet) -> E
     edit
 }
 
+pub(crate) fn distrust(flow: &mut RawFlow) -> Edit {
+    let mut edit = Edit::default();
+    // SAFETY: as in `opens`.
+    unsafe { windlass_ecn_distrust(flow, &mut edit) };
+    edit
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +94,7 @@ mod tests {
             offset_of!(RawFlow, notes),
             offset_of!(RawFlow, phase),
             offset_of!(RawFlow, held_acks),
+            offset_of!(RawFlow, unheeded),
             size_of::<Policy>(),
             offset_of!(Policy, keeps_asking),
             size_of::<Packet>(),

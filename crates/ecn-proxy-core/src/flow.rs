@@ -54,7 +54,8 @@ pub(crate) struct RawFlow {
     pub(crate) held_acks: u8,
     simultaneous: u8,
     plain_syns: u8,
-    reserved: [u8; 2],
+    response_due: u8,
+    pub(crate) unheeded: u8,
 }
 
 /// The state that the proxy keeps for a connection. The default stands for an unknown one.
@@ -113,6 +114,12 @@ impl Flow {
     /// The highest ACK number that the proxy has shown to the served host.
     pub fn shown_ack(&self) -> u32 {
         self.0.shown_una
+    }
+
+    /// Withholds ECT from the connection from now on, because other connections of its host did not slow
+    /// down for virtual losses.
+    pub fn distrust(&mut self) -> Edit {
+        ffi::distrust(&mut self.0)
     }
 
     /// The highest ACK number of the far host.

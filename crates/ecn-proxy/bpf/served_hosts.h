@@ -164,6 +164,45 @@ SPLIT int note_reduction(void)
 	return 0;
 }
 
+/*
+ * So many connections that do not slow down, one after another, and the host's next ones get no ECT
+ * either. One may be chance, or a program with a controller of its own.
+ */
+#define UNRESPONSIVE_MAX 3
+
+/* A connection of the host does not slow down: see response.h of the machine. */
+SPLIT int note_unresponsive(void)
+{
+	struct work *work = workspace();
+	struct settings *in_force;
+	struct served_host *host;
+	__u32 zero = 0;
+	__u64 now_ns;
+
+	in_force = bpf_map_lookup_elem(&settings, &zero);
+	if (!work || !in_force)
+		return 0;
+	host = bpf_map_lookup_elem(&served_hosts, work->key.host);
+	if (!host)
+		return 0;
+	now_ns = work->packet.now_ns;
+	if (elapsed_ns(now_ns, host->unresponsive_ns) >= in_force->fallback_ns)
+		host->unresponsive_run = 0;
+	host->unresponsive_ns = now_ns;
+	__sync_fetch_and_add(&host->unresponsive_run, 1);
+	__sync_fetch_and_add(&host->unresponsive, 1);
+	return 0;
+}
+
+/* Whether the host's connections do not slow down, as far as its latest ones have shown. */
+static __always_inline int is_unresponsive(struct work *work, const struct settings *in_force)
+{
+	struct served_host *host = bpf_map_lookup_elem(&served_hosts, work->key.host);
+
+	return host && host->unresponsive_run >= UNRESPONSIVE_MAX &&
+	       elapsed_ns(work->packet.now_ns, host->unresponsive_ns) < in_force->fallback_ns;
+}
+
 /* What struct flow has summed for its host. */
 struct flow_sums {
 	__u64 opened_ns;

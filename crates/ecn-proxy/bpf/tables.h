@@ -121,6 +121,12 @@ struct served_host {
 	__u32 marks;
 	/* Times that another device has taken the address over. */
 	__u32 takeovers;
+	/* Connections whose ECT was withdrawn because the host's sender did not slow down. */
+	__u32 unresponsive;
+	/* When the latest was, and how many of them came without a pause of settings.fallback_ns. */
+	__u64 unresponsive_ns;
+	__u32 unresponsive_run;
+	__u32 reserved;
 };
 
 enum counter {

@@ -36,7 +36,7 @@ static __always_inline void count_reason(struct run *run, __u32 base)
 		run->counters->values[base + reason]++;
 }
 
-#define EVENTS 29
+#define EVENTS 31
 /* Of Linux: the entry exists. */
 #define EEXIST 17
 
@@ -355,6 +355,15 @@ static __always_inline int is_proven(const struct handshake *handshake,
 	       ecn_at_most(packet->ack, handshake->machine.snd_max);
 }
 
+static __always_inline void clear_edit(struct ecn_edit *edit)
+{
+	/* Later fields are read only after they have been written, except by the log. */
+	if (log_decisions)
+		__builtin_memset(edit, 0, sizeof(*edit));
+	else
+		__builtin_memset(edit, 0, __builtin_offsetof(struct ecn_edit, blocks));
+}
+
 /* Into the one table before it leaves the other: look_again() depends on that. */
 static __always_inline void promote(struct run *run, struct handshake *handshake)
 {
@@ -370,6 +379,11 @@ static __always_inline void promote(struct run *run, struct handshake *handshake
 		work->fresh.seen_ns = handshake->seen_ns;
 	work->fresh.opened_ns = work->fresh.seen_ns;
 	work->fresh.machine = handshake->machine;
+	if (ECN_RARELY(is_unresponsive(work, run->settings))) {
+		ecn_proxy_distrust(&work->fresh.machine, &work->edit);
+		count_events(run);
+		clear_edit(&work->edit);
+	}
 	error = bpf_map_update_elem(&flows, &work->key, &work->fresh, BPF_NOEXIST);
 	/* A packet on another CPU proved the connection as well: the state is there, and in use. */
 	if (ECN_RARELY(error == -EEXIST))
@@ -450,6 +464,9 @@ static __always_inline int serve(struct run *run, struct flow *flow, const int f
 	run->counters->values[COUNT_BYTES_SERVED] += work->packet.payload_bytes;
 	if (ECN_RARELY(work->edit.events & ECN_EVENTS_REDUCTION))
 		note_reduction();
+	if (ECN_RARELY(work->edit.events & ECN_EVENT_ECT_WITHDRAWN) &&
+	    work->edit.reason == ECN_REASON_NO_RESPONSE)
+		note_unresponsive();
 	if (ECN_RARELY(phase == ECN_PHASE_CLOSED) && work->packet.flags & ECN_RST)
 		remember_reset();
 	if (ECN_RARELY(!needs_tracking(phase)))
@@ -515,15 +532,6 @@ static __always_inline int is_lease_over(struct run *run)
 		return 0;
 	count(run, COUNT_LEASE_OVER);
 	return 1;
-}
-
-static __always_inline void clear_edit(struct ecn_edit *edit)
-{
-	/* Later fields are read only after they have been written, except by the log. */
-	if (log_decisions)
-		__builtin_memset(edit, 0, sizeof(*edit));
-	else
-		__builtin_memset(edit, 0, __builtin_offsetof(struct ecn_edit, blocks));
 }
 
 /* Runs the state machine for a SYN without ACK; 0 if the proxy ignores it. */

@@ -7,11 +7,13 @@ use crate::packet::{Body, Packet};
 use crate::scenario::model::NodeId;
 use crate::summary::EcnProxyCounters;
 use windlass_base::{Ecn, Time};
-use windlass_ecn_proxy_core::{Actions, Edit, Events, Flags, Flow, Policy, Side};
+use windlass_ecn_proxy_core::{Actions, Edit, Events, Flags, Flow, Policy, Reason, Side};
 use windlass_tcp::Segment;
 
 /// Number of failed connections in a row after which a destination counts as failing.
 const FAILURES_MAX: u8 = 3;
+/// Number of connections of a host that do not slow down, after which its next ones get no ECT.
+const UNRESPONSIVE_MAX: u8 = 3;
 
 /// An ECN proxy that serves the hosts of some nodes.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub struct EcnProxy {
     served: Vec<bool>,
     /// Connections in a row whose ECN SYN got lost, by destination node.
     failures: Vec<u8>,
+    /// Connections that did not slow down, by served node.
+    unresponsive: Vec<u8>,
     /// The state of each connection, by its number.
     flows: Vec<Flow>,
     counters: EcnProxyCounters,
@@ -34,6 +38,7 @@ impl EcnProxy {
             policy,
             served: vec![false; nodes],
             failures: vec![],
+            unresponsive: vec![0; nodes],
             flows: vec![],
             counters: EcnProxyCounters::default(),
         };
@@ -44,6 +49,11 @@ impl EcnProxy {
     /// The counters so far.
     pub fn counters(&self) -> &EcnProxyCounters {
         &self.counters
+    }
+
+    /// Whether it withholds ECT from a connection whose sender did not slow down.
+    pub fn distrusts(&self) -> bool {
+        self.unresponsive.iter().any(|&connections| connections > 0)
     }
 
     fn serves(&self, node: NodeId) -> bool {
@@ -78,7 +88,23 @@ impl EcnProxy {
             flow.handle_packet(&self.policy, &summary, from)
         };
         self.remember(far, edit.events);
+        let near = match from {
+            Side::Host => packet.source.node,
+            Side::Far => packet.destination.node,
+        };
+        self.distrust(near, connection, &edit);
         edit
+    }
+
+    /// Withholds ECT from a host's new connections once enough of its earlier ones did not slow down.
+    fn distrust(&mut self, host: NodeId, connection: usize, edit: &Edit) {
+        let unresponsive = &mut self.unresponsive[host];
+        if edit.events.contains(Events::ECT_WITHDRAWN) && edit.reason() == Reason::NoResponse {
+            *unresponsive = unresponsive.saturating_add(1);
+        }
+        if edit.events.contains(Events::PROXIED) && *unresponsive >= UNRESPONSIVE_MAX {
+            self.counters.count(self.flows[connection].distrust().events);
+        }
     }
 
     /// A single lost SYN proves little, because queues drop SYNs too.

@@ -126,6 +126,12 @@ impl PathSetup {
         changed.map_or(self.delay, |(_, delay)| *delay)
     }
 
+    /// No packet takes less.
+    pub(crate) fn shortest_delay(&self) -> Span {
+        let changed = self.delay_changes.iter().map(|(_, delay)| *delay);
+        changed.fold(self.delay, Span::min)
+    }
+
     /// No packet takes longer.
     pub(crate) fn longest_delay(&self) -> Span {
         let base = self.delay_changes.iter().map(|(_, delay)| *delay).max().unwrap_or_default();

@@ -7,6 +7,7 @@ mod hosts;
 mod life;
 mod live;
 mod monitoring;
+mod senders;
 
 use bed::{Bed, LAN, WAN, WINDLASS, eventually, get, metrics_address, skipped, text};
 use serde_json::Value;

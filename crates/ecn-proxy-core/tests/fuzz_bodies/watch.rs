@@ -164,6 +164,7 @@ impl Watch {
             assert!(does(Actions::DROP) && before(packet.seq, self.sent), "{context:?}");
             // What it claims is what the far host has.
             assert_eq!(edit.reply.ack, was.far_ack(), "{context:?}");
+            assert_eq!(edit.reply.tsecr, 0, "a time would be that to the proxy: {context:?}");
         }
         let counts = !packet.options.contains(Options::BROKEN)
             && !packet.flags.contains(Flags::RST)
@@ -189,6 +190,8 @@ impl Watch {
                 assert!(!shown.flags.intersects(Flags::ECE | Flags::CWR), "{context:?}");
             }
             assert!(!before(packet.ack, shown.ack), "ahead of the truth: {context:?}");
+            // Any other time would be a sample of an RTT that no packet has taken.
+            assert!([packet.tsecr, 0].contains(&shown.tsecr), "{context:?}");
         }
         if edit.flags_set.contains(Flags::PSH) {
             let hidden = packet.codepoint == 3 || packet.flags.contains(Flags::CWR);

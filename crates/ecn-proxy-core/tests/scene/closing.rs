@@ -1,8 +1,9 @@
 //! Resets, FINs and forged numbers.
 
 use crate::served::{MSS, Scene};
-use crate::syn::{FAR_ISN, all_options, syn_ack};
-use windlass_ecn_proxy_core::{Events, Flags, Packet, Phase, Reason, Side};
+use crate::syn::{FAR_ISN, all_options, syn, syn_ack};
+use crate::watch::Watch;
+use windlass_ecn_proxy_core::{Events, Flags, Packet, Phase, Policy, Reason, Side};
 
 /// RFC 9293 section 3.10.7.4: a reset outside the window is not one.
 #[test]
@@ -72,4 +73,16 @@ fn a_syn_ack_of_another_connection_ends_the_editing() {
     let (edit, out) = scene.watch.pass(&answer, Side::Far);
     assert_eq!((edit.reason(), scene.watch.flow.phase()), (Reason::Reopened, Phase::Bypass));
     assert_eq!(out.forward, [answer]);
+}
+
+/// RFC 9293 section 3.10.7.4: in SYN-RECEIVED a reset in the window ends the connection.
+#[test]
+fn the_far_host_gives_up_a_connection_that_it_opens() {
+    for (seq, ends) in [(FAR_ISN + 1, true), (FAR_ISN.wrapping_sub(1), false)] {
+        let mut watch = Watch::new(Policy::default());
+        watch.pass(&syn(Flags::ECE | Flags::CWR, FAR_ISN, all_options()), Side::Far);
+        assert_eq!(watch.flow.phase(), Phase::FarOpens);
+        watch.pass(&Packet { seq, flags: Flags::RST, ..Packet::default() }, Side::Far);
+        assert_eq!(watch.flow.phase() == Phase::Closed, ends, "{seq}");
+    }
 }

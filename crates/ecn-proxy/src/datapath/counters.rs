@@ -4,7 +4,7 @@ use libbpf_rs::{MapCore, MapFlags, Object};
 use serde::Serialize;
 
 /// Why a connection is not served, an echo not answered, or ECT withheld; `enum ecn_reason`.
-pub const REASONS: [&str; 18] = [
+pub const REASONS: [&str; 19] = [
     "none",
     "host-has-ecn",
     "far-without-ecn",
@@ -23,6 +23,7 @@ pub const REASONS: [&str; 18] = [
     "waits",
     "reopened",
     "under-way",
+    "no-response",
 ];
 
 /// Offsets of bpf/tables.h, in numbers of eight bytes.
@@ -163,6 +164,10 @@ counters! {
     refused = EVENTS + 27;
     /// SYNs left without ECN, after failures of the far host or a refusal of the port, that were accepted.
     plain_accepted = EVENTS + 28;
+    /// Virtual losses and drops after which the sender's flight was seen to fall.
+    flight_fell = EVENTS + 29;
+    /// Virtual losses and drops after which the sender's flight did not fall.
+    flight_kept = EVENTS + 30;
 }
 
 impl Counters {

@@ -1,6 +1,8 @@
 use super::bytes::{Reader, ends};
+use super::counters::REASONS;
 use serde::Serialize;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// The state of a connection.
@@ -67,16 +69,25 @@ pub struct Flow {
     pub virtual_losses: u64,
     /// The served host's largest segment, in bytes.
     pub segment_bytes: u16,
+    /// Why the served host's new data get no ECT, as [`super::REASONS`] names it; `None` if they get it.
+    pub withheld: Option<&'static str>,
 }
 
 /// Offsets in struct ecn_flow of the machine.
 const SEGMENT_BYTES_AT: usize = 80;
 const NOTES_AT: usize = 88;
 const FIN_NOTES: u16 = 0x1800;
+const CANNOT_SIGNAL_NOTE: u16 = 0x0100;
+/// Offset in struct handshake.
+const MACHINE_AT: usize = 8;
+/// Phases of a connection that has begun and not ended: enum ecn_phase from HOST_OPENS to PROXIED.
+const PHASES_UNDER_WAY: RangeInclusive<u8> = 1..=3;
 
 struct Machine {
     segment_bytes: u16,
     closing: bool,
+    withheld: Option<&'static str>,
+    phase: u8,
     answer: AnswerState,
 }
 
@@ -86,9 +97,11 @@ impl Machine {
         reader.skip(SEGMENT_BYTES_AT)?;
         let segment_bytes = reader.u16()?;
         reader.skip(NOTES_AT - SEGMENT_BYTES_AT - 2)?;
-        let closing = reader.u16()? & FIN_NOTES != 0;
-        // phase, reason, asked
-        reader.skip(3)?;
+        let notes = reader.u16()?;
+        let (phase, reason) = (reader.u8()?, usize::from(reader.u8()?));
+        let cannot_signal = notes & CANNOT_SIGNAL_NOTE != 0;
+        // asked
+        reader.skip(1)?;
         let answer = match reader.u8()? {
             1 => AnswerState::Armed,
             2 => AnswerState::VirtualLoss,
@@ -96,7 +109,9 @@ impl Machine {
             4 => AnswerState::Dropped,
             _ => AnswerState::Idle,
         };
-        Some(Machine { segment_bytes, closing, answer })
+        let withheld = REASONS.get(reason).copied().filter(|_| cannot_signal);
+        let closing = notes & FIN_NOTES != 0;
+        Some(Machine { segment_bytes, closing, withheld, phase, answer })
     }
 }
 
@@ -125,16 +140,25 @@ impl Flow {
             episodes: number()?,
             virtual_losses: number()?,
             segment_bytes: 0,
+            withheld: None,
         };
         // The lock.
         reader.skip(4)?;
         let machine = Machine::read(reader.0)?;
         flow.segment_bytes = machine.segment_bytes;
         flow.answer = machine.answer;
+        flow.withheld = machine.withheld;
         if machine.closing {
             flow.state = FlowState::Closing;
         }
         Some(flow)
+    }
+
+    /// Whether an entry of the table `handshakes` is a connection. The programs also keep there what
+    /// they must know of a served connection that was reset, and of one that they leave alone.
+    pub(super) fn is_under_way(value: &[u8]) -> Option<bool> {
+        let machine = Machine::read(value.get(MACHINE_AT..)?)?;
+        Some(PHASES_UNDER_WAY.contains(&machine.phase))
     }
 
     /// An entry of the table `handshakes`.
@@ -157,6 +181,7 @@ impl Flow {
             episodes: 0,
             virtual_losses: 0,
             segment_bytes: 0,
+            withheld: None,
         })
     }
 }

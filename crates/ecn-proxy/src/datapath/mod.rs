@@ -223,9 +223,11 @@ impl Datapath {
     pub fn flows(&self) -> Result<Vec<Flow>, Error> {
         let now = now_ns();
         let mut flows = self.entries("flows", |key, value| Flow::from_entry(key, value, now))?;
-        let handshakes =
-            self.entries("handshakes", |key, value| Flow::from_handshake(key, value, now))?;
-        flows.extend(handshakes);
+        let handshakes = self.entries("handshakes", |key, value| {
+            let handshake = Flow::from_handshake(key, value, now)?;
+            Some(Flow::is_under_way(value)?.then_some(handshake))
+        })?;
+        flows.extend(handshakes.into_iter().flatten());
         Ok(flows)
     }
 

@@ -115,6 +115,8 @@ pub struct ServedHost {
     pub marks: u64,
     /// Times that another device took the address over, and the figures began anew.
     pub takeovers: u64,
+    /// Connections that lost ECT because the host's sender did not slow down for marks.
+    pub unresponsive: u64,
     /// Time since the first connection.
     pub age: Duration,
     /// Time since the last packet of a connection, or since the last handshake.
@@ -175,6 +177,7 @@ impl Entry {
             reductions: number()?,
             marks: number()?,
             takeovers: number()?,
+            unresponsive: number()?,
             age: Duration::ZERO,
             idle: Duration::ZERO,
         };
@@ -249,7 +252,7 @@ mod tests {
     fn connections_of_the_device_before_do_not_count() {
         let host = [0u8; 16];
         let value = [100u64, 200, 0, 7, 0, 0].map(u64::to_ne_bytes).concat();
-        let value = [value, vec![0; 32]].concat();
+        let value = [value, vec![0; 36]].concat();
         let entry = Entry::read(&host, &value).expect("whole");
         let flow = |opened_ns, seen_ns| FlowSums { opened_ns, seen_ns, bytes: 10, marks: 1 };
         let host = entry.with(&[flow(99, 900), flow(100, 300)], 1000);

@@ -129,7 +129,12 @@ counters! {
     self_answers = SELF_ANSWER,
     /// Retransmissions of virtual losses that went no further, for an ACK of the far host to answer them.
     kept_back = KEPT_BACK,
-    /// Times that an ECE waited too long and new data went without ECT.
+    /// Virtual losses and drops after which the sender's flight was seen to fall.
+    flight_fell = FLIGHT_FELL,
+    /// Virtual losses and drops after which it did not fall.
+    flight_kept = FLIGHT_KEPT,
+    /// Times that new data went without ECT from then on: an ECE waited too long, or the sender does
+    /// not slow down.
     ect_withdrawn = ECT_WITHDRAWN,
     /// Connections seen to end.
     closed = CLOSED,
