@@ -8,7 +8,7 @@ SOAK_SECONDS ?= 1800
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build python demo playground probe-library site test lint bench chaos fuzz sanitize verify-aarch64 verify-bare verify-monitoring verify-mutants verify-nat verify-new verify-packages verify-playground verify-probe verify-site verify-tou packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
+.PHONY: help setup build python demo playground probe-library site test lint bench chaos fuzz sanitize verify-aarch64 verify-bare verify-ecn-proxy verify-monitoring verify-mutants verify-nat verify-new verify-packages verify-playground verify-probe verify-site verify-tou packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +69,13 @@ verify-aarch64: setup ## Build the static binary for aarch64, try the ECN proxy 
 
 verify-bare: ## Run make demo and make test in a minimal Debian root with empty caches, as root, in an hour
 	@scripts/bare
+
+verify-ecn-proxy: build ## Served senders beside senders with ECN of their own, CoDel, RED, PIE, as root: two and a half hours
+	cargo test --locked --package windlass --test ecn_proxy -- --ignored senders::
+	mkdir -p out; for queue in codel red:min=10,max=20 pie; do \
+		.venv/bin/python benches/ecn_proxy_beside.py --queue $$queue --runs 10 | tee out/beside-$${queue%%:*}.jsonl || exit 1; \
+	done
+	.venv/bin/python benches/ecn_proxy_beside.py --summary out/beside-*.jsonl
 
 verify-monitoring: setup ## Check the Grafana dashboard and the alert rules with Debian's Prometheus, as root
 	@scripts/setup-verify-monitoring

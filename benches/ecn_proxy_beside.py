@@ -5,21 +5,24 @@ Uploads of a host behind `windlass ecn-proxy` and of a host with ECN share a bot
 prints one line: the rates, the served sender's least RTT, what the proxy counted; the last line is
 how late the link's packets were. `--summary` reads such lines and prints the table of
 docs/results/ecn-proxy-beside.md.
-Needs root, iproute2, ethtool and iperf3; builds its hosts with the lab's testbed, hence
+Needs root, iproute2 and ethtool; builds its hosts with the lab's testbed, hence
 `.venv/bin/python`.
 """
 
 import argparse
 import json
 import re
+import socket
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,8 +35,10 @@ RATE_MBIT = 20
 ONE_WAY_MS = 20
 LAN = "10.7.1.1/24"
 SERVER = "10.78.0.2"
+NATIVE = "10.7.3.2"
+TCP_CONGESTION = 13
 SERVED_PORT, NATIVE_PORT = 5201, 5202
-STARTED_S = 120.0
+STARTED_S = 600.0
 # One for each run, of a /24.
 ADDRESSES = 240
 COUNTERS = ("ect", "episodes", "answered_virtual_loss", "flight_fell", "flight_kept")
@@ -68,7 +73,7 @@ def topology() -> Topology:
             End("proxy", ["10.7.2.1/24"], device="up"), End("router", ["10.7.2.2/24"], device="a")
         ),
         Link(
-            End("native", ["10.7.3.2/24"], device="up"), End("router", ["10.7.3.1/24"], device="b")
+            End("native", [f"{NATIVE}/24"], device="up"), End("router", ["10.7.3.1/24"], device="b")
         ),
     ]
     routes = [
@@ -99,20 +104,19 @@ def wait_until(what: str, holds: "Iterator[bool]") -> None:
 
 
 @contextmanager
-def link(bed: Testbed, windlass: str, queue: str) -> Iterator[dict]:
-    """The bottleneck; the dictionary has its account once it has ended."""
+def link(bed: Testbed, windlass: str, queue: str, account: dict) -> Iterator[None]:
+    """The bottleneck; `account` has what it says of itself once it has ended."""
     command = [windlass, "link", "--rate", f"{RATE_MBIT}M", "--delay", f"{ONE_WAY_MS}ms"]
     command += ["--aqm", f"up:{queue}", "--json"]
     command += ["--port", f"ra@{bed.namespace('router')}=10.78.0.1/24"]
     command += ["--port", f"sb@{bed.namespace('server')}={SERVER}/24"]
-    account: dict = {}
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
+    # A line a second, too much for a pipe that is read at the end.
+    with (
+        tempfile.TemporaryFile("w+") as log,
+        subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+        ) as process,
+    ):
         devices = inside(bed, "server", "ip", "-o", "addr", "show", "dev", "sb")
 
         def there() -> Iterator[bool]:
@@ -125,11 +129,12 @@ def link(bed: Testbed, windlass: str, queue: str) -> Iterator[dict]:
             run(inside(bed, "proxy", "ip", "route", "replace", "default", "via", "10.7.2.2"))
             run(inside(bed, "router", "ip", "route", "add", "10.7.1.0/24", "via", "10.7.2.1"))
             run(inside(bed, "server", "ip", "route", "add", "default", "via", "10.78.0.1"))
-            yield account
+            yield
         finally:
             process.terminate()
-            printed, _ = process.communicate()
-            lines = [line for line in printed.splitlines() if line.startswith("{")]
+            process.wait()
+            log.seek(0)
+            lines = [line for line in log if line.startswith("{")]
             account.update(json.loads(lines[-1]) if lines else {})
 
 
@@ -138,11 +143,11 @@ def proxy(bed: Testbed, windlass: str, folder: str) -> Iterator[Ask]:
     """Yields a function that asks it. Loading the programs takes seconds of CPU time,
     so all runs of a process share one proxy.
     """
-    socket = f"{folder}/proxy.sock"
+    path = f"{folder}/proxy.sock"
     command = [windlass, "ecn-proxy", "run", "--client-side", "lan", "--no-fallback"]
-    command = inside(bed, "proxy", *command, "--socket", socket)
+    command = inside(bed, "proxy", *command, "--socket", path)
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        asked = [windlass, "ecn-proxy", "status", "--socket", socket]
+        asked = [windlass, "ecn-proxy", "status", "--socket", path]
 
         def runs() -> Iterator[bool]:
             while True:
@@ -150,7 +155,7 @@ def proxy(bed: Testbed, windlass: str, folder: str) -> Iterator[Ask]:
 
         try:
             wait_until("the proxy", runs())
-            yield lambda what: run([windlass, "ecn-proxy", *what.split(), "--socket", socket])
+            yield lambda what: run([windlass, "ecn-proxy", *what.split(), "--socket", path])
         finally:
             process.terminate()
 
@@ -163,25 +168,69 @@ def counted(ask: Ask) -> Counter[str]:
     return values
 
 
-def upload(bed: Testbed, node: str, controller: str, cell: Cell, seconds: int) -> subprocess.Popen:
-    port = SERVED_PORT if node == "client" else NATIVE_PORT
-    command = ["iperf3", "-J", "-c", SERVER, "-p", str(port), "-t", str(seconds)]
-    command += ["-P", str(cell.flows), "-C", controller]
-    if node == "client":
-        command += ["-B", cell.address]
-    return subprocess.Popen(inside(bed, node, *command), stdout=subprocess.PIPE, text=True)
+def send(address: str, port: int, controller: str, connections: int, seconds: float) -> None:
+    """The sender's part, in a host's namespace: connections from one address."""
+    sockets = []
+    for _ in range(connections):
+        sock = socket.socket()
+        sock.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, controller.encode())
+        sock.bind((address, 0))
+        sock.connect((SERVER, port))
+        sockets.append(sock)
+    end = time.monotonic() + seconds
+    block = bytes(16_384)
+
+    def fill(sock: socket.socket) -> None:
+        while time.monotonic() < end:
+            sock.sendall(block)
+        # What is queued would take the link from the next run.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        sock.close()
+
+    in_threads([lambda sock=sock: fill(sock) for sock in sockets])
+
+
+def receive(port: int, connections: int, seconds: float) -> None:
+    """The server's part: prints the rate of all connections, without the first quarter."""
+    with socket.create_server((SERVER, port)) as listener:
+        print("ready", flush=True)
+        sockets = [listener.accept()[0] for _ in range(connections)]
+    begin = time.monotonic() + seconds / 4
+    end = begin + seconds * 3 / 4 - 0.2
+    counts = [0] * connections
+
+    def take(at: int) -> None:
+        with suppress(OSError):
+            while data := sockets[at].recv(1 << 16):
+                if begin <= time.monotonic() < end:
+                    counts[at] += len(data)
+
+    in_threads([lambda at=at: take(at) for at in range(connections)])
+    print(sum(counts) * 8e-6 / (end - begin))
+
+
+def in_threads(works: list[Callable[[], None]]) -> None:
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+@contextmanager
+def part(bed: Testbed, node: str, *arguments: object) -> Iterator[subprocess.Popen]:
+    """This program's part in a namespace."""
+    command = inside(bed, node, sys.executable, __file__, *map(str, arguments))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def native_controller(served: str) -> str:
     """BBR version 1 does not answer marks: beside it stands CUBIC."""
     return "cubic" if served == "bbr" else served
-
-
-def rate_mbit(printed: str) -> float:
-    """Without the first quarter of the time."""
-    intervals = json.loads(printed)["intervals"]
-    sums = [interval["sum"] for interval in intervals[len(intervals) // 4 :]]
-    return sum(one["bytes"] for one in sums) * 8e-6 / sum(one["seconds"] for one in sums)
 
 
 def least_rtt_ms(bed: Testbed) -> float:
@@ -195,30 +244,34 @@ def measure(bed: Testbed, ask: Ask, cell: Cell, seconds: int) -> dict:
     run(inside(bed, "client", "sysctl", "-qw", f"net.ipv4.tcp_ecn={int(cell.mode == 'native')}"))
     # A host of its own for each run: the proxy remembers hosts whose senders do not slow down.
     run(inside(bed, "client", "ip", "addr", "add", f"{cell.address}/24", "dev", "up"))
-    servers = [
-        subprocess.Popen(
-            inside(bed, "server", "iperf3", "-s", "-1", "-p", str(port)), stdout=subprocess.DEVNULL
-        )
-        for port in (SERVED_PORT, NATIVE_PORT)
-    ]
-    time.sleep(1)
     before = counted(ask)
-    senders = [
-        upload(bed, "native", native_controller(cell.controller), cell, seconds),
-        upload(bed, "client", cell.controller, cell, seconds),
-    ]
-    time.sleep(seconds * 0.7)
-    least = least_rtt_ms(bed)
-    native, own = (sender.communicate()[0] for sender in senders)
-    for server in servers:
-        server.wait()
+    size = (cell.flows, seconds)
+    controllers = (cell.controller, native_controller(cell.controller))
+    with (
+        part(bed, "server", "--receive", SERVED_PORT, *size) as for_served,
+        part(bed, "server", "--receive", NATIVE_PORT, *size) as for_native,
+    ):
+        receivers = (for_served, for_native)
+        for receiver in receivers:
+            if not receiver.stdout or receiver.stdout.readline() != "ready\n":
+                sys.exit("error: a receiver did not start")
+        with (
+            part(bed, "client", "--send", cell.address, SERVED_PORT, controllers[0], *size),
+            part(bed, "native", "--send", NATIVE, NATIVE_PORT, controllers[1], *size),
+        ):
+            time.sleep(seconds * 0.7)
+            least = least_rtt_ms(bed)
+            printed = [
+                receiver.communicate(timeout=seconds + STARTED_S)[0] for receiver in receivers
+            ]
+    own, native = (float(text) for text in printed)
     after = counted(ask)
     return {
         "controller": cell.controller,
         "flows": cell.flows,
         "mode": cell.mode,
-        "served_mbit": round(rate_mbit(own), 2),
-        "native_mbit": round(rate_mbit(native), 2),
+        "served_mbit": round(own, 2),
+        "native_mbit": round(native, 2),
         "least_rtt_ms": least,
         **{name: after[name] - before[name] for name in (*COUNTERS, "no_response")},
     }
@@ -237,17 +290,19 @@ def measure_all(args: argparse.Namespace, cells: list[Cell]) -> None:
     queue = args.queue.partition(":")[0]
     with tempfile.TemporaryDirectory() as folder, Testbed(topology()) as bed:
         without_offloads(bed)
-        account: dict
-        with (
-            link(bed, args.windlass, args.queue) as account,
-            proxy(bed, args.windlass, folder) as ask,
-        ):
-            for number in range(args.runs):
-                for at, cell in enumerate(cells):
-                    cell.address = f"10.7.1.{10 + number * len(cells) + at}"
-                    one = measure(bed, ask, cell, args.seconds)
-                    print(json.dumps({"queue": queue, **one}), flush=True)
-        print(json.dumps({"queue": queue, "late_ms": account.get("late_ms")}), flush=True)
+        account: dict = {}
+        try:
+            with (
+                link(bed, args.windlass, args.queue, account),
+                proxy(bed, args.windlass, folder) as ask,
+            ):
+                for number in range(args.runs):
+                    for at, cell in enumerate(cells):
+                        cell.address = f"10.7.1.{10 + number * len(cells) + at}"
+                        one = measure(bed, ask, cell, args.seconds)
+                        print(json.dumps({"queue": queue, **one}), flush=True)
+        finally:
+            print(json.dumps({"queue": queue, "late_ms": account.get("late_ms")}), flush=True)
 
 
 def summary(paths: list[str]) -> None:
@@ -265,7 +320,8 @@ def summary(paths: list[str]) -> None:
         both = [
             statistics.median(one[f"{end}_mbit"] for one in runs) for end in ("served", "native")
         ]
-        least = min(one["least_rtt_ms"] for one in runs)
+        # 0: a connection had ended before it was read.
+        least = min((one["least_rtt_ms"] for one in runs if one["least_rtt_ms"]), default=0.0)
         cells_of_row = [
             *(queue, controller, f"{flows} + {flows}", mode, str(len(runs))),
             *(f"{rate:.1f}" for rate in both),
@@ -288,8 +344,18 @@ def main() -> None:
     parser.add_argument("--mode", choices=("proxy", "native", "plain"), action="append", help=mode)
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--send", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--receive", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--summary", nargs="+", help="files of lines of earlier runs")
     args = parser.parse_args()
+    if args.send:
+        address, port, controller, connections, seconds = args.send
+        send(address, int(port), controller, int(connections), float(seconds))
+        return
+    if args.receive:
+        port, connections, seconds = args.receive
+        receive(int(port), int(connections), float(seconds))
+        return
     if args.summary:
         summary(args.summary)
         return

@@ -403,7 +403,9 @@ impl<'a> World<'a> {
         let legs = self.setup.legs.iter().flatten().map(PathSetup::shortest_delay);
         let path = legs.fold(Span::ZERO, |sum, leg| sum + leg);
         let short = |index: &usize| {
-            self.ends[*index].connection().min_rtt().is_some_and(|sample| sample < path)
+            // A coarse clock loses up to a tick.
+            let tick = self.setup.ends[*index].config.timers.clock.tick;
+            self.ends[*index].connection().min_rtt().is_some_and(|sample| sample + tick < path)
         };
         match (0..2).find(short) {
             Some(index) => {

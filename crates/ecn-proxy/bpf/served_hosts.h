@@ -170,7 +170,7 @@ SPLIT int note_reduction(void)
  */
 #define UNRESPONSIVE_MAX 3
 
-/* A connection of the host does not slow down: see response.h of the machine. */
+/* ECT ends on a connection, if it does because the sender does not slow down: see response.h. */
 SPLIT int note_unresponsive(void)
 {
 	struct work *work = workspace();
@@ -180,7 +180,7 @@ SPLIT int note_unresponsive(void)
 	__u64 now_ns;
 
 	in_force = bpf_map_lookup_elem(&settings, &zero);
-	if (!work || !in_force)
+	if (!work || !in_force || work->edit.reason != ECN_REASON_NO_RESPONSE)
 		return 0;
 	host = bpf_map_lookup_elem(&served_hosts, work->key.host);
 	if (!host)

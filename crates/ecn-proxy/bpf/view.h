@@ -88,6 +88,15 @@ static __always_inline struct work *workspace(void)
 	return bpf_map_lookup_elem(&work, &zero);
 }
 
+static __always_inline void clear_edit(struct ecn_edit *edit)
+{
+	/* Later fields are read only after they have been written, except by the log. */
+	if (log_decisions)
+		__builtin_memset(edit, 0, sizeof(*edit));
+	else
+		__builtin_memset(edit, 0, __builtin_offsetof(struct ecn_edit, blocks));
+}
+
 /*
  * The kernel's coarse clock, which is precise enough for expiry. It moves once in a tick of the timer,
  * and so it is read once in a tick: reading the number of the tick costs no call. The kernel counts the

@@ -355,15 +355,6 @@ static __always_inline int is_proven(const struct handshake *handshake,
 	       ecn_at_most(packet->ack, handshake->machine.snd_max);
 }
 
-static __always_inline void clear_edit(struct ecn_edit *edit)
-{
-	/* Later fields are read only after they have been written, except by the log. */
-	if (log_decisions)
-		__builtin_memset(edit, 0, sizeof(*edit));
-	else
-		__builtin_memset(edit, 0, __builtin_offsetof(struct ecn_edit, blocks));
-}
-
 /* Into the one table before it leaves the other: look_again() depends on that. */
 static __always_inline void promote(struct run *run, struct handshake *handshake)
 {
@@ -464,8 +455,7 @@ static __always_inline int serve(struct run *run, struct flow *flow, const int f
 	run->counters->values[COUNT_BYTES_SERVED] += work->packet.payload_bytes;
 	if (ECN_RARELY(work->edit.events & ECN_EVENTS_REDUCTION))
 		note_reduction();
-	if (ECN_RARELY(work->edit.events & ECN_EVENT_ECT_WITHDRAWN) &&
-	    work->edit.reason == ECN_REASON_NO_RESPONSE)
+	if (ECN_RARELY(work->edit.events & ECN_EVENT_ECT_WITHDRAWN))
 		note_unresponsive();
 	if (ECN_RARELY(phase == ECN_PHASE_CLOSED) && work->packet.flags & ECN_RST)
 		remember_reset();

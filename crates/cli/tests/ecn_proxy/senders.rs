@@ -132,31 +132,48 @@ fn no_ack_of_the_proxy_shortens_the_least_rtt() {
     });
 }
 
-/// RFC 3168 section 6.1.2: who sets ECT answers a mark as a loss. BBR version 1 answers neither.
+/// One connection with BBR beside one with CUBIC, until that with BBR has lost ECT.
+fn until_bbr_loses_ect(path: &Path) {
+    let cubic = path.open(false, "cubic");
+    let bbr = path.open(false, "bbr");
+    let of_cubic = cubic.0.try_clone().expect("open");
+    let of_bbr = bbr.0.try_clone().expect("open");
+    path.while_sending(&[cubic, bbr], || {
+        let withheld = || path.flow(&of_bbr)["withheld"] == "no-response";
+        assert!(eventually(withheld), "{} {}", path.flow(&of_bbr), path.bed.json("stats"));
+        assert!(path.flow(&of_cubic)["withheld"].is_null(), "{}", path.flow(&of_cubic));
+        let printed = text(&path.bed.ask(&["status"]).stdout);
+        assert!(printed.contains("ect     withheld: 1 no-response"), "{printed}");
+    });
+}
+
+/// RFC 3168 section 6.1.2: a sender that sets ECT answers a mark as a loss. BBR version 1 answers neither.
 #[test]
-fn a_sender_that_does_not_slow_down_loses_ect_and_after_some_its_host_does() {
+fn a_sender_that_does_not_slow_down_loses_ect() {
     if skipped(&["ethtool"]) || (!has_bbr() && skip("needs the kernel's tcp_bbr")) {
         return;
     }
     let path = Path::new("20M");
-    for connections in 1..=3 {
-        let cubic = path.open(false, "cubic");
-        let bbr = path.open(connections == 2, "bbr");
-        let of_cubic = cubic.0.try_clone().expect("open");
-        let of_bbr = bbr.0.try_clone().expect("open");
-        path.while_sending(&[cubic, bbr], || {
-            let withheld = || path.flow(&of_bbr)["withheld"] == "no-response";
-            assert!(eventually(withheld), "{} {}", path.flow(&of_bbr), path.bed.json("stats"));
-            assert!(path.flow(&of_cubic)["withheld"].is_null(), "{}", path.flow(&of_cubic));
-        });
-    }
+    until_bbr_loses_ect(&path);
     let stats = path.bed.json("stats");
-    assert_eq!(stats["reasons"]["ect_withdrawn"]["no-response"], 3, "{stats}");
-    let kept = stats["counters"]["flight_kept"].as_u64().expect("a counter");
-    assert!(kept >= 3 * 8, "{stats}");
+    assert_eq!(stats["reasons"]["ect_withdrawn"]["no-response"], 1, "{stats}");
+    assert!(stats["counters"]["flight_kept"].as_u64() >= Some(8), "{stats}");
+}
+
+#[test]
+#[ignore = "three connections in a row take half a minute; make verify-ecn-proxy runs it"]
+fn after_three_connections_that_do_not_slow_down_the_next_of_the_host_has_no_ect() {
+    if skipped(&["ethtool"]) || (!has_bbr() && skip("needs the kernel's tcp_bbr")) {
+        return;
+    }
+    let path = Path::new("20M");
+    for connection in 1..=3 {
+        let (next, _far) = path.open(false, "cubic");
+        assert!(path.flow(&next)["withheld"].is_null(), "{connection}");
+        drop(next);
+        until_bbr_loses_ect(&path);
+    }
     let (next, _far) = path.open(false, "cubic");
-    let flow = path.flow(&next);
-    assert_eq!(flow["withheld"], "no-response", "{flow}");
-    let printed = text(&path.bed.ask(&["status"]).stdout);
-    assert!(printed.contains("no-response"), "{printed}");
+    assert_eq!(path.flow(&next)["withheld"], "no-response");
+    assert_eq!(path.bed.json("stats")["reasons"]["ect_withdrawn"]["no-response"], 4);
 }

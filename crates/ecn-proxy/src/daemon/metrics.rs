@@ -9,8 +9,16 @@ use std::fmt::{Display, Write};
 /// Prefix of every metric name.
 const PREFIX: &str = "windlass_ecn_proxy_";
 
+/// Numbers of served hosts.
+pub(super) struct ServedHosts {
+    /// By the end that gives their connections ECN.
+    pub(super) by_ecn: BTreeMap<String, u64>,
+    /// Those with a connection whose sender did not slow down.
+    pub(super) unresponsive: u64,
+}
+
 /// The whole page of metrics.
-pub(super) fn page(status: &Status, stats: &Stats, served_hosts: &BTreeMap<String, u64>) -> String {
+pub(super) fn page(status: &Status, stats: &Stats, served_hosts: &ServedHosts) -> String {
     let mut page = Page::default();
     let sentences = Counters::default().named();
     for (name, count) in &stats.counters {
@@ -30,7 +38,10 @@ pub(super) fn page(status: &Status, stats: &Stats, served_hosts: &BTreeMap<Strin
     page.value("flows", &[], stats.flows);
     page.by_label("hosts", "ecn", "far hosts remembered, by their ECN", &stats.hosts);
     let help = "served hosts of the last day, by who gives their connections ECN";
-    page.by_label("served_hosts", "ecn", help, served_hosts);
+    page.by_label("served_hosts", "ecn", help, &served_hosts.by_ecn);
+    let help = "served hosts of the last day with a connection whose sender did not slow down";
+    page.head("unresponsive_hosts", "gauge", help);
+    page.value("unresponsive_hosts", &[], served_hosts.unresponsive);
     let states = [("on", State::On), ("off", State::Off), ("draining", State::Draining)];
     page.head("state", "gauge", "1 for what the proxy does at present");
     for (name, state) in states {

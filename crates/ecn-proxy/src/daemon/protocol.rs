@@ -195,6 +195,8 @@ pub struct Status {
     pub features: Features,
     /// Connections in the table, by state.
     pub flows: BTreeMap<String, u64>,
+    /// Connections in the table whose served hosts' new data get no ECT, by reason.
+    pub withheld: BTreeMap<String, u64>,
     /// The sizes of the tables.
     pub sizes: Sizes,
     /// The file of the configuration.

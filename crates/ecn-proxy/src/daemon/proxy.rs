@@ -200,6 +200,11 @@ impl Proxy {
         self.datapath.served_hosts()
     }
 
+    /// The number of them that had a connection whose sender did not slow down.
+    pub(super) fn unresponsive_hosts(&self) -> Result<u64, Error> {
+        self.datapath.unresponsive_hosts()
+    }
+
     /// The class of each of them.
     pub(super) fn ecn_uses(&self) -> Result<Vec<EcnUse>, Error> {
         self.datapath.ecn_uses()
@@ -207,8 +212,10 @@ impl Proxy {
 
     /// The settings and state in force.
     pub(super) fn status(&self) -> Result<Status, Error> {
-        let flows = count(self.datapath.flows()?.into_iter().map(|flow| flow.state));
-        Ok(Status { flows, ..self.overview() })
+        let flows = self.datapath.flows()?;
+        let withheld = count(flows.iter().filter_map(|flow| flow.withheld));
+        let flows = count(flows.into_iter().map(|flow| flow.state));
+        Ok(Status { flows, withheld, ..self.overview() })
     }
 
     /// The same without the connections, which may be many.
@@ -224,6 +231,7 @@ impl Proxy {
             interfaces: self.interfaces.status(&self.datapath.attachments()),
             features: self.datapath.features().clone(),
             flows: BTreeMap::new(),
+            withheld: BTreeMap::new(),
             sizes: Sizes { flows_max, handshakes_max, hosts_max },
             config_file: self.source.file.clone(),
             warnings: self.warnings.clone(),

@@ -40,7 +40,9 @@ impl Shared {
         let proxy = self.lock();
         let stats = proxy.stats().map_err(|error| error.to_string())?;
         let uses = proxy.ecn_uses().map_err(|error| error.to_string())?;
-        Ok(metrics::page(&proxy.overview(), &stats, &by_ecn(uses)))
+        let unresponsive = proxy.unresponsive_hosts().map_err(|error| error.to_string())?;
+        let hosts = metrics::ServedHosts { by_ecn: by_ecn(uses), unresponsive };
+        Ok(metrics::page(&proxy.overview(), &stats, &hosts))
     }
 
     fn answer(&self, command: Command) -> Result<Answer, Error> {

@@ -263,6 +263,18 @@ impl Datapath {
         self.entries("served_hosts", |key, value| Some(Entry::read(key, value)?.ecn_use()))
     }
 
+    /// The number of served hosts that had a connection whose sender did not slow down for marks.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses to read the table, or an entry has another size than this build's.
+    pub fn unresponsive_hosts(&self) -> Result<u64, Error> {
+        let hosts = self.entries("served_hosts", |key, value| {
+            Some(Entry::read(key, value)?.is_unresponsive())
+        })?;
+        Ok(hosts.into_iter().map(u64::from).sum())
+    }
+
     /// Removes idle connections and renews the lease. Returns the number of removed connections without
     /// handshakes, which expire after the time for closing connections.
     ///

@@ -188,6 +188,10 @@ impl Entry {
         self.host.ecn
     }
 
+    pub(super) fn is_unresponsive(&self) -> bool {
+        self.host.unresponsive > 0
+    }
+
     /// Whether no handshake, end of a connection or unserved packet has updated it for long.
     pub(super) fn is_old(&self, now_ns: u64) -> bool {
         Duration::from_nanos(now_ns.saturating_sub(self.seen_ns)) >= SERVED_HOST_MEMORY

@@ -1,5 +1,6 @@
 //! A connection by its ends, and the bytes that it carries.
 
+use nix::sys::socket::{setsockopt, sockopt::Linger};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -70,6 +71,35 @@ impl Connection {
                 got += host.read(&mut block).expect("data") as u64;
             }
             drop(host);
+        });
+    }
+
+    /// One end sends without end, upwards or downwards; after so many bytes one end aborts.
+    pub(crate) fn abort_while_sending(self, up: bool, by_host: bool, bytes: u64) {
+        let Connection { host, far, .. } = self;
+        let ended = nix::libc::linger { l_onoff: 1, l_linger: 0 };
+        setsockopt(if by_host { &host } else { &far }, Linger, &ended).expect("a socket");
+        let (mut from, mut to) = if up { (host, far) } else { (far, host) };
+        let sender_aborts = up == by_host;
+        from.set_write_timeout(Some(PATIENCE)).expect("a socket");
+        to.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        let (stop, stopped) = channel::<()>();
+        thread::scope(move |scope| {
+            scope.spawn(move || {
+                let goes_on = || stopped.try_recv() == Err(TryRecvError::Empty);
+                while goes_on() && from.write_all(&pattern(0, BLOCK)).is_ok() {}
+            });
+            let mut block = vec![0; BLOCK];
+            let mut got = 0;
+            while got < bytes {
+                got += to.read(&mut block).expect("data") as u64;
+            }
+            if sender_aborts {
+                stop.send(()).expect("the sender is there");
+                // Reads on, so that the sender comes to its end.
+                while to.read(&mut block).is_ok_and(|bytes| bytes > 0) {}
+            }
+            drop(to);
         });
     }
 

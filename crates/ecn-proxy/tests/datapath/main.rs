@@ -12,6 +12,7 @@ mod hosts;
 mod life;
 mod lists;
 mod marks;
+mod masquerade;
 mod negotiation;
 mod pages;
 mod races;

@@ -76,23 +76,29 @@ fn marks_for_the_served_host_make_the_far_host_slow_down() {
 }
 
 fn assert_downloads_slow_down(place: ProxyMachine, segments: bool) {
-    const MARKS: u64 = 3;
     let bed = Testbed::new(place, segments, &Settings::default());
-    for ipv6 in [false, true] {
-        let before = counters(&bed);
+    let case = format!("{place:?}, segments {segments}");
+    assert_downloads_slow_down_on(&bed, &[false, true], &case);
+}
+
+/// Marks downloads over IPv4 and IPv6, as `families` says.
+pub(crate) fn assert_downloads_slow_down_on(bed: &Testbed, families: &[bool], case: &str) {
+    const MARKS: u64 = 3;
+    for &ipv6 in families {
+        let before = counters(bed);
         let connection = bed.connect(ipv6, true, "cubic");
         let cuts: Vec<_> = connection.while_sending(false, || {
             let mark = || {
                 let before = number(&bed.ss(false), "delivered_ce");
                 bed.downward.mark(1);
-                wait_for(&bed, "no echo", || number(&bed.ss(false), "delivered_ce") != before);
+                wait_for(bed, "no echo", || number(&bed.ss(false), "delivered_ce") != before);
             };
-            let cuts = (0..MARKS).map(|_| Cut::by(&bed, &connection, false, mark)).collect();
+            let cuts = (0..MARKS).map(|_| Cut::by(bed, &connection, false, mark)).collect();
             connection.wait_for_bytes(false, 400_000);
             cuts
         });
-        assert_cuts(&cuts, 0.7, &format!("{place:?}, segments {segments}, IPv6 {ipv6}"));
-        let after = counters(&bed);
+        assert_cuts(&cuts, 0.7, &format!("{case}, IPv6 {ipv6}"));
+        let after = counters(bed);
         assert_eq!(after.marks - before.marks, MARKS);
         assert!(after.echoes - before.echoes >= MARKS, "{after:?}");
         assert_eq!(bed.downward.left()[2], 0, "data of the far host is ECT");

@@ -37,6 +37,7 @@ fn reset_connection(ipv6: bool, by_host: bool) -> Frames {
         false => frames.pass(false, 0, &packet(5101, 1001, RST | ACK, 0)),
     };
     assert_eq!(frames.datapath.flow_count().expect("readable"), 0);
+    assert_eq!(frames.datapath.flows().expect("readable"), [], "what is reset is no connection");
     frames
 }
 
@@ -51,6 +52,7 @@ fn data_behind_a_reset_keep_no_codepoint() {
             let data = packet(5101 + 100 * at, 1001, ACK, 100);
             let (after, _) = frames.pass(false, codepoint, &data);
             assert_eq!(after, 0, "IPv6 {ipv6}, reset by the served host {by_host}: {data:?}");
+            assert_eq!(frames.datapath.flows().expect("readable"), [], "nor do they make it one");
         }
         let now = Timeouts { idle: Duration::from_secs(3600), closing: Duration::ZERO };
         frames.datapath.expire(&now).expect("works");
@@ -100,5 +102,61 @@ fn a_download_that_the_served_host_resets_shows_it_no_codepoint() {
         wait_until("data arrive", || bed.host_counter("OutRsts") > resets + 1);
         let (with, without) = bed.codepoints(true, ipv6);
         assert!(with == 0 && without > 100, "{with} with a codepoint, {without} without");
+    }
+}
+
+/// RFC 9293 section 3.10.7.4. A reset ends a handshake, whoever opened it and however far it got.
+#[test]
+fn no_handshake_outlives_its_reset() {
+    if skip() {
+        return;
+    }
+    let agrees = || Tcp { seq: 5000, ack: 1001, flags: SYN_ACK | ECE, ..syn() };
+    let asks = || Tcp { seq: 5000, ack: 0, flags: SYN | ECE | CWR, ..syn() };
+    let accepts = || Tcp { seq: 1000, ack: 5001, flags: SYN_ACK, ..syn() };
+    let far_ack = |flags| packet(5001, 1001, flags, 0);
+    let host_ack = |flags| packet(1001, 5001, flags, 0);
+    // The SYN and what follows it, each with whether the served host sent it; the last is the reset.
+    let lives = [
+        vec![(true, syn()), (true, packet(1001, 0, RST, 0))],
+        vec![(true, syn()), (false, packet(0, 1001, RST | ACK, 0))],
+        vec![(true, syn()), (false, agrees()), (true, packet(1001, 0, RST, 0))],
+        vec![(true, syn()), (false, agrees()), (false, far_ack(RST | ACK))],
+        vec![(false, asks()), (false, packet(5001, 0, RST, 0))],
+        vec![(false, asks()), (true, packet(0, 5001, RST | ACK, 0))],
+        vec![(false, asks()), (true, accepts()), (true, host_ack(RST | ACK))],
+        vec![(false, asks()), (true, accepts()), (false, packet(5001, 0, RST, 0))],
+    ];
+    for ipv6 in [false, true] {
+        let datapath = Datapath::load(&Settings::default());
+        let datapath = datapath.unwrap_or_else(|error| panic!("{error}"));
+        let mut frames = Frames { datapath, shape: Shape::plain(ipv6) };
+        for (number, life) in lives.iter().enumerate() {
+            // Addresses of its own.
+            frames.shape.network = number as u8;
+            let listed = || frames.datapath.flows().expect("readable").len();
+            for (at, (from_host, tcp)) in life.iter().enumerate() {
+                frames.pass(*from_host, 0, tcp);
+                let expected = usize::from(at + 1 < life.len());
+                assert_eq!(listed(), expected, "IPv6 {ipv6}, life {number}, packet {at}");
+            }
+        }
+    }
+}
+
+/// The ends of real connections that have data queued: as after `iperf3 -t` or a cancelled `curl`.
+#[test]
+fn a_connection_that_is_aborted_with_data_queued_is_gone_at_once() {
+    if skip() {
+        return;
+    }
+    let bed = Testbed::new(ProxyMachine::Router, true, &Settings::default());
+    for ipv6 in [false, true] {
+        for (upload, by_host) in [(true, true), (true, false), (false, true), (false, false)] {
+            let connection = bed.connect(ipv6, true, "cubic");
+            connection.abort_while_sending(upload, by_host, 300_000);
+            let flows = || bed.datapath.flows().expect("readable");
+            wait_until("no connection is left", || flows().is_empty());
+        }
     }
 }

@@ -238,6 +238,16 @@ impl Testbed {
         BehindResets { host: self.host(), listener }
     }
 
+    /// The router shows the far host its own address instead of the served host's.
+    pub(crate) fn masquerade(&self) {
+        for family in ["ip", "ip6"] {
+            let hook = "{ type nat hook postrouting priority srcnat ; }";
+            self.router().run("nft", &format!("add table {family} t"));
+            self.router().run("nft", &format!("add chain {family} t out {hook}"));
+            self.router().run("nft", &format!("add rule {family} t out oifname far masquerade"));
+        }
+    }
+
     /// Sets a key below net/ipv4 on the served host.
     pub(crate) fn set_on_host(&self, key: &str, value: &str) {
         self.host().sysctl(&format!("ipv4/{key}"), value);

@@ -113,6 +113,7 @@ impl ProxyPanels {
                 bits(series.recent_mean(RECENT)),
                 figure("marks"),
                 figure("reductions"),
+                figure("unresponsive"),
                 print::total(&host["connections"]).to_string(),
                 scaled::size(payload(host)),
             ];
@@ -120,7 +121,16 @@ impl ProxyPanels {
         };
         Table {
             name: "hosts".to_owned(),
-            columns: vec!["host", "ecn", "rate", "marks", "reductions", "connections", "payload"],
+            columns: vec![
+                "host",
+                "ecn",
+                "rate",
+                "marks",
+                "reductions",
+                "unresponsive",
+                "connections",
+                "payload",
+            ],
             trend: Some("rate over time"),
             rows: hosts.iter().map(row).collect(),
         }
@@ -179,6 +189,7 @@ mod tests {
             }),
             hosts: vec![json!({
                 "address": "10.0.0.7", "ecn": "served", "marks": marks, "reductions": 4,
+                "unresponsive": 1,
                 "connections": { "served": 2, "own": 1 }, "bytes": { "served": bytes },
             })],
         }
@@ -197,7 +208,7 @@ mod tests {
         let [interfaces, hosts] = &screen.tables[..] else { panic!("two tables") };
         assert_eq!(interfaces.rows[0].cells, ["eth1", "client", "none", "-", "no such one"]);
         let cells = &hosts.rows[0].cells;
-        let expected = ["10.0.0.7", "served", "2.00 Mbit/s", "5", "4", "3", "126.00 kB"];
+        let expected = ["10.0.0.7", "served", "2.00 Mbit/s", "5", "4", "1", "3", "126.00 kB"];
         assert_eq!(cells[..], expected);
         assert_eq!(screen.facts, ["on", "virtual-loss", "1 host"]);
     }

@@ -18,6 +18,7 @@ pub(in crate::cmd::ecn_proxy) fn table(hosts: &[Value]) -> String {
         "own",
         "served",
         "reductions",
+        "unresponsive",
         "marks",
         "seen",
     ];
@@ -48,6 +49,7 @@ fn row(host: &Value) -> Vec<String> {
         share(number(&bytes["own"]), total(bytes)),
         share(number(&bytes["served"]), total(bytes)),
         number(&host["reductions"]).to_string(),
+        number(&host["unresponsive"]).to_string(),
         number(&host["marks"]).to_string(),
         format!("{} ago", humantime::format_duration(idle)),
     ]
@@ -99,7 +101,8 @@ mod tests {
     #[test]
     fn a_host_is_a_row_with_shares() {
         let host = json!({
-            "address": "fd00::7", "mac": null, "ecn": "mixed", "idle": 61.7, "reductions": 3, "marks": 4,
+            "address": "fd00::7", "mac": null, "ecn": "mixed", "idle": 61.7, "reductions": 3, "unresponsive": 2,
+            "marks": 4,
             "connections": { "own": 1, "own_refused": 1, "served": 5, "refused": 2, "other": 1 },
             "bytes": { "served": 750_000, "own": 250_000, "without": 0 },
         });
@@ -114,6 +117,7 @@ mod tests {
             "25 %",
             "75 %",
             "3",
+            "2",
             "4",
             "1m 1s ago",
         ];

@@ -26,6 +26,7 @@ pub(in crate::cmd::ecn_proxy) fn text(status: &Value) -> String {
         format!("kernel  {}, {hooks}, {pinned}", word(&features["kernel"])),
         format!("flows   {}", flows(&status["flows"], &status["sizes"])),
     ];
+    lines.extend(withheld(&status["withheld"]));
     lines.extend(status["config_file"].as_str().map(|file| format!("config  {file}")));
     lines.push(String::new());
     lines.push(interfaces(&status["interfaces"]));
@@ -51,6 +52,13 @@ fn flows(flows: &Value, sizes: &Value) -> String {
     let found = if states.is_empty() { "none".to_owned() } else { states.join(", ") };
     let (flows, handshakes) = (&sizes["flows_max"], &sizes["handshakes_max"]);
     format!("{found} (room for {flows}, and {handshakes} handshakes)")
+}
+
+/// Connections without ECT, by the reason.
+fn withheld(reasons: &Value) -> Option<String> {
+    let reasons = reasons.as_object()?.iter();
+    let parts: Vec<String> = reasons.map(|(reason, count)| format!("{count} {reason}")).collect();
+    (!parts.is_empty()).then(|| format!("ect     withheld: {}", parts.join(", ")))
 }
 
 fn interfaces(interfaces: &Value) -> String {
@@ -89,7 +97,7 @@ mod tests {
             "state": "on", "policy": "drop", "pid": 7, "windlass": "0.1.0",
             "state_since_s": 0, "started_s": 0,
             "features": { "kernel": "6.1.0", "tcx": false, "pinned": null, "reused": false },
-            "flows": { "simulated": 3 },
+            "flows": { "simulated": 3 }, "withheld": { "no-response": 2 },
             "sizes": { "flows_max": 10, "handshakes_max": 20, "hosts_max": 30 },
             "interfaces": [
                 { "name": "eth1", "side": "client-side", "attached":
@@ -102,6 +110,7 @@ mod tests {
             "state   on, since 1970-01-01T00:00:00Z, for ",
             "kernel  6.1.0, no TCX: clsact filters, not pinned",
             "flows   3 simulated (room for 10, and 20 handshakes)",
+            "ect     withheld: 2 no-response",
             "wg0 NOT SERVED: no such one",
             "warning: flowtable",
         ] {
