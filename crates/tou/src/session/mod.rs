@@ -24,6 +24,7 @@
 //! Connections are not encrypted by themselves: see the module `secure`.
 
 mod addresses;
+mod answering;
 mod host;
 mod ice;
 mod node;

@@ -8,6 +8,7 @@ use super::server::Channel;
 use super::stream::{self, StreamSender};
 use crate::driver::{Companion, Destination, Own, Waiters, block_on, register};
 use crate::endpoint::{ConnectError, Endpoint};
+use crate::handle::canonical;
 use crate::wire::SessionPeer;
 use crate::{Options, TouListener, TouSocket, TouStream, qlog};
 use std::collections::{BTreeMap, VecDeque};
@@ -460,8 +461,7 @@ impl State {
 
 impl Companion for Arc<Mutex<State>> {
     fn takes(&self, from: &SocketAddr, datagram: &[u8]) -> bool {
-        let from = SocketAddr::new(from.ip().to_canonical(), from.port());
-        lock(self).host.is_for_host(&from, datagram)
+        lock(self).host.is_for_host(&canonical(*from), datagram)
     }
 
     fn handle(
@@ -472,7 +472,7 @@ impl Companion for Arc<Mutex<State>> {
         datagram: &[u8],
         wakers: &mut Vec<Waker>,
     ) {
-        let from = SocketAddr::new(from.ip().to_canonical(), from.port());
+        let from = canonical(from);
         let local = local.map(|ip| ip.to_canonical());
         lock(self).handle(now, endpoint, Channel::Udp, (local, from), datagram, wakers);
     }

@@ -1,5 +1,6 @@
 //! How users name a rendezvous.
 
+use super::answering::answering_first;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -117,7 +118,7 @@ impl fmt::Display for RendezvousAddress {
 }
 
 impl RendezvousAddress {
-    /// The address for UDP: the first one that a socket of this family reaches.
+    /// The address for UDP: the first one that answers, of those that a socket of this family reaches.
     pub(super) fn resolve(&self, ipv6: bool) -> io::Result<SocketAddr> {
         let none = || {
             let text = format!("{}: the name has no address that this host can use", self.host);
@@ -127,11 +128,23 @@ impl RendezvousAddress {
             |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", self.host));
         let addresses: Vec<_> =
             (self.host.as_str(), self.port).to_socket_addrs().map_err(named)?.collect();
+        let mut addresses: Vec<_> =
+            addresses.into_iter().filter(|address| address.is_ipv4() || ipv6).collect();
+        if addresses.iter().any(lacks_zone) {
+            let text = "a link-local address needs its zone, such as fe80::1%eth0";
+            let text = format!("{}: {text}", self.host);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
         // NATs are a matter of IPv4 mostly, so the address of that family is the useful one.
-        let v4 = addresses.iter().find(|address| address.is_ipv4());
-        let found = v4.or_else(|| addresses.iter().find(|_| ipv6));
-        found.copied().ok_or_else(none)
+        addresses.sort_by_key(SocketAddr::is_ipv6);
+        answering_first(addresses).first().copied().ok_or_else(none)
     }
+}
+
+/// Whether the address is one of a link that is not known (RFC 4007 section 6).
+fn lacks_zone(address: &SocketAddr) -> bool {
+    let SocketAddr::V6(address) = address else { return false };
+    address.ip().is_unicast_link_local() && address.scope_id() == 0
 }
 
 #[cfg(test)]
@@ -153,6 +166,20 @@ mod tests {
             let expected = RendezvousAddress { host, port, tls_port, key };
             assert_eq!(text.parse(), Ok(expected.clone()), "{text}");
             assert_eq!(expected.to_string().parse(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_link_local_rendezvous_has_a_zone() {
+        let resolve = |text: &str| text.parse::<RendezvousAddress>().expect("one").resolve(true);
+        let error = resolve("fe80::1").expect_err("no zone").to_string();
+        assert_eq!(error, "fe80::1: a link-local address needs its zone, such as fe80::1%eth0");
+        #[cfg(target_os = "linux")]
+        for text in ["fe80::1%lo", "[fe80::1%lo]:3478/8443"] {
+            let SocketAddr::V6(found) = resolve(text).expect("a zone") else {
+                panic!("{text}");
+            };
+            assert_ne!(found.scope_id(), 0, "{text}");
         }
     }
 

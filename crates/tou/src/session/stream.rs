@@ -101,7 +101,9 @@ fn begin(tcp: TcpStream, address: &RendezvousAddress) -> io::Result<(StreamSende
     tcp.set_nodelay(true)?;
     tcp.set_nonblocking(true)?;
     notice_breaks(&tcp)?;
-    let name = ServerName::try_from(address.host.clone())
+    // TLS knows no zones.
+    let host = address.host.split('%').next().unwrap_or(&address.host);
+    let name = ServerName::try_from(host.to_owned())
         .map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
     let tls =
         ClientConnection::new(Arc::new(config(address.key)), name).map_err(io::Error::other)?;
