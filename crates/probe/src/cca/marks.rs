@@ -40,7 +40,8 @@ pub enum Answer {
     Once,
     /// The less, the fewer the marks (RFC 8257).
     InProportion,
-    /// Its window falls with some shares of marks and not with others, or not in their order.
+    /// Its window falls with some shares of marks and not with others, or not in their order, or hardly more than
+    /// without marks.
     Unclear,
 }
 
@@ -48,6 +49,9 @@ pub enum Answer {
 const FALL_MIN: f64 = 0.03;
 /// A fall under marks is an answer if it is so many times as deep, in logarithms, as those without.
 const OVER_CONTROL: f64 = 2.0;
+/// The deepest fall without marks, in logarithms, beside which the absence of an answer means something: half of
+/// the window is log 0.69.
+const CONTROL_MIN: f64 = -0.5;
 /// The share of marked packets where some are. An answer in proportion falls by no more than that: by half of
 /// it with DCTCP (RFC 8257 section 3.3).
 const SHARE_MARKED: f64 = 0.25;
@@ -123,11 +127,15 @@ impl Seen {
 
     fn answer(&self, accurate: bool) -> Answer {
         let least = (self.without * OVER_CONTROL).min((1.0 - FALL_MIN).ln());
-        let falls = |dose: &Dose| dose.stays < least;
-        match (falls(&self.quarter), falls(&self.all)) {
-            (false, false) => return Answer::None,
-            (true, true) => {}
-            _ => return Answer::Unclear,
+        let doses = [self.quarter.stays, self.all.stays];
+        let falls = doses.iter().all(|stays| *stays < least);
+        let stays = doses.iter().all(|stays| *stays >= self.without.min((1.0 - FALL_MIN).ln()));
+        match (falls, stays) {
+            // Without marks the window falls so far that an answer could not be seen.
+            _ if self.without < CONTROL_MIN => return Answer::Unclear,
+            (true, _) => {}
+            (false, true) => return Answer::None,
+            (false, false) => return Answer::Unclear,
         }
         let (one, many) = (1.0 - self.after_one.exp(), 1.0 - self.quarter.per_round.exp());
         let in_proportion = match (one, many) {

@@ -93,7 +93,7 @@ fn a_statement_needs_falls_at_both_shares_and_in_their_order() {
 #[test]
 fn a_fall_no_deeper_than_those_without_marks_is_no_answer() {
     let of = |relief: Vec<f64>| {
-        let mut trace = responder(0.8, 0.88, 0.85, false);
+        let mut trace = responder(0.85, 0.91, 0.92, false);
         let rounds = trace.rounds.iter_mut().filter(|round| round.show == Show::Relief);
         rounds.zip(relief).for_each(|(round, window)| round.window = window);
         judge(&[&trace]).map(|marks| marks.answer)
@@ -102,6 +102,9 @@ fn a_fall_no_deeper_than_those_without_marks_is_no_answer() {
     // The window falls by a third, and rises again, before the first mark.
     let varies = [100.0, 66.0, 70.0, 100.0, 100.0, 100.0, 66.0, 90.0, 100.0, 100.0];
     assert_eq!(of(varies.to_vec()), Some(Answer::None));
+    // It falls by half: whether it would answer cannot be seen.
+    let much = varies.map(|window| if window < 90.0 { window * 0.6 } else { window });
+    assert_eq!(of(much.to_vec()), Some(Answer::Unclear));
 }
 
 #[test]
