@@ -14,8 +14,8 @@ const SPKI_PREFIX: [u8; 12] =
 /// An Ed25519 public key: the name of a host.
 ///
 /// Its text form is RFC 4648 base32 in lower case without padding, 52 characters. Parsing takes
-/// upper case too. The bytes are not checked to be a point of the curve: a key that is none
-/// verifies no signature.
+/// upper case too. Bytes that everybody has the secret key of are refused, see [`WeakKey`]. Other
+/// bytes are not checked to be a point of the curve: a key that is none verifies no signature.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublicKey([u8; PublicKey::LEN]);
 
@@ -28,8 +28,12 @@ impl PublicKey {
     pub const SPKI_LEN: usize = SPKI_PREFIX.len() + Self::LEN;
 
     /// The key with these bytes (RFC 8032, section 5.1.2).
-    pub const fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
-        Self(bytes)
+    ///
+    /// # Errors
+    ///
+    /// [`WeakKey`] if anyone could sign with it, or if it is not the only encoding of its point.
+    pub fn from_bytes(bytes: [u8; Self::LEN]) -> Result<Self, WeakKey> {
+        if is_weak(&bytes) { Err(WeakKey) } else { Ok(Self(bytes)) }
     }
 
     /// The bytes of the key (RFC 8032, section 5.1.2).
@@ -37,12 +41,18 @@ impl PublicKey {
         &self.0
     }
 
-    /// Checks that the owner of this key signed `message`.
+    /// Checks that the owner of this key signed `message`. As strict as RFC 8032, section 5.1.7,
+    /// allows: neither the key nor the signature's point may be of small order, which would sign
+    /// any message.
     ///
     /// # Errors
     ///
     /// [`BadSignature`] if the signature has another length, or is of another message or key.
     pub fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), BadSignature> {
+        let point = signature.first_chunk().ok_or(BadSignature)?;
+        if is_weak(&self.0) || is_weak(point) {
+            return Err(BadSignature);
+        }
         UnparsedPublicKey::new(&ED25519, &self.0)
             .verify(message, signature)
             .map_err(|_| BadSignature)
@@ -62,17 +72,48 @@ impl PublicKey {
     ///
     /// # Errors
     ///
-    /// [`NotEd25519`] if `der` is anything but the SubjectPublicKeyInfo of an Ed25519 key.
+    /// [`NotEd25519`] if `der` is anything but the SubjectPublicKeyInfo of an Ed25519 key, or if the
+    /// key is weak.
     pub fn from_spki_der(der: &[u8]) -> Result<Self, NotEd25519> {
         let key = der.strip_prefix(&SPKI_PREFIX).ok_or(NotEd25519)?;
-        key.try_into().map(Self).map_err(|_| NotEd25519)
+        let key = key.try_into().map_err(|_| NotEd25519)?;
+        Self::from_bytes(key).map_err(|_| NotEd25519)
     }
 }
 
-impl From<[u8; PublicKey::LEN]> for PublicKey {
-    fn from(bytes: [u8; PublicKey::LEN]) -> Self {
-        Self(bytes)
-    }
+/// The y coordinates of the points of small order, little-endian: of order 4, 1 and 2, and of the
+/// four points of order 8. The sign of x makes eight points of them.
+const SMALL_ORDER: [[u8; 32]; 5] = [
+    [0; 32],
+    ends(1, 0, 0),
+    ends(0xec, 0xff, 0x7f),
+    [
+        0xc7, 0x17, 0x6a, 0x70, 0x3d, 0x4d, 0xd8, 0x4f, 0xba, 0x3c, 0x0b, 0x76, 0x0d, 0x10, 0x67,
+        0x0f, 0x2a, 0x20, 0x53, 0xfa, 0x2c, 0x39, 0xcc, 0xc6, 0x4e, 0xc7, 0xfd, 0x77, 0x92, 0xac,
+        0x03, 0x7a,
+    ],
+    [
+        0x26, 0xe8, 0x95, 0x8f, 0xc2, 0xb2, 0x27, 0xb0, 0x45, 0xc3, 0xf4, 0x89, 0xf2, 0xef, 0x98,
+        0xf0, 0xd5, 0xdf, 0xac, 0x05, 0xd3, 0xc6, 0x33, 0x39, 0xb1, 0x38, 0x02, 0x88, 0x6d, 0x53,
+        0xfc, 0x05,
+    ],
+];
+
+/// The bytes `first`, 30 times `middle`, `last`.
+const fn ends(first: u8, middle: u8, last: u8) -> [u8; 32] {
+    let mut bytes = [middle; 32];
+    (bytes[0], bytes[31]) = (first, last);
+    bytes
+}
+
+/// Whether bytes encode a point of small order, or a y coordinate of 2^255 - 19 or more, which
+/// RFC 8032, section 5.1.3, refuses: such a point has another encoding, and so another name.
+fn is_weak(bytes: &[u8; 32]) -> bool {
+    let mut y = *bytes;
+    // The sign of x.
+    y[31] &= 0x7f;
+    let is_unreduced = y[0] >= 0xed && y[1..31] == [0xff; 30] && y[31] == 0x7f;
+    is_unreduced || SMALL_ORDER.contains(&y)
 }
 
 impl fmt::Display for PublicKey {
@@ -101,7 +142,7 @@ impl FromStr for PublicKey {
         }
         let mut key = [0; Self::LEN];
         match BASE32_NOPAD_NOCASE.decode_mut(text.as_bytes(), &mut key) {
-            Ok(_) => Ok(Self(key)),
+            Ok(_) => Self::from_bytes(key).map_err(|_| ParseKeyError::Weak),
             Err(partial) if partial.error.kind == DecodeKind::Trailing => {
                 Err(ParseKeyError::LastCharacter)
             }
@@ -121,6 +162,8 @@ pub enum ParseKeyError {
     Character(char),
     /// The last character has bits that no key of 32 bytes has.
     LastCharacter,
+    /// The key is a [`WeakKey`].
+    Weak,
 }
 
 impl fmt::Display for ParseKeyError {
@@ -133,11 +176,25 @@ impl fmt::Display for ParseKeyError {
             Self::LastCharacter => {
                 f.write_str("a public key ends in 'a' or 'q'; this one is mistyped")
             }
+            Self::Weak => WeakKey.fmt(f),
         }
     }
 }
 
 impl Error for ParseKeyError {}
+
+/// Bytes are no key that names one host. Either the point is of small order, so that one signature
+/// is valid for every message and anyone can make it; or the point has another encoding too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WeakKey;
+
+impl fmt::Display for WeakKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not a host's public key: anyone can sign with it, or it has a second text")
+    }
+}
+
+impl Error for WeakKey {}
 
 /// A signature is not of this key and message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,7 +234,7 @@ mod tests {
     #[test]
     fn text_of_known_bytes() {
         // Computed with Python: base64.b32encode(bytes(range(32))).
-        let key = PublicKey::from_bytes(std::array::from_fn(|i| i as u8));
+        let key = PublicKey::from_bytes(std::array::from_fn(|i| i as u8)).expect("a key");
         let text = "aaaqeayeaudaocajbifqydiob4ibceqtcqkrmfyydenbwha5dypq";
         assert_eq!(key.to_string(), text);
         assert_eq!(text.parse(), Ok(key));
@@ -221,10 +278,46 @@ mod tests {
         assert_eq!(other.verify(b"message", &signature), Err(BadSignature));
     }
 
+    /// All encodings of points of small order that decoders in use accept, with y up to 2^255 - 1:
+    /// the table of Chalkias, Garillot and Nikolaenko, "Taming the many EdDSAs", 2020, table 1.
+    fn small_order() -> Vec<[u8; 32]> {
+        let unreduced = [ends(0xed, 0xff, 0x7f), ends(0xee, 0xff, 0x7f)];
+        let y = SMALL_ORDER.into_iter().chain(unreduced);
+        y.flat_map(|y| [0, 0x80].map(|sign| [&y[..31], &[y[31] | sign]].concat()))
+            .map(|bytes| bytes.try_into().expect("32 bytes"))
+            .collect()
+    }
+
+    #[test]
+    fn a_key_of_small_order_is_refused_in_every_form() {
+        assert_eq!(small_order().len(), 14);
+        for bytes in small_order() {
+            assert_eq!(PublicKey::from_bytes(bytes), Err(WeakKey), "{bytes:02x?}");
+            let text = PublicKey(bytes).to_string();
+            assert_eq!(text.parse::<PublicKey>(), Err(ParseKeyError::Weak), "{text}");
+            assert_eq!(PublicKey::from_spki_der(&PublicKey(bytes).to_spki_der()), Err(NotEd25519));
+        }
+        // The neutral element and S = 0: without the check it signs every message.
+        let forged = [&ends(1, 0, 0)[..], &[0; 32]].concat();
+        let ring = |key: &[u8]| UnparsedPublicKey::new(&ED25519, key).verify(b"any", &forged);
+        assert_eq!(ring(&ends(1, 0, 0)), Ok(()), "ring accepts it");
+        assert_eq!(PublicKey(ends(1, 0, 0)).verify(b"any", &forged), Err(BadSignature));
+        assert_eq!(key().verify(b"any", &forged), Err(BadSignature));
+    }
+
+    #[test]
+    fn a_second_encoding_of_a_point_is_refused() {
+        // RFC 8032, section 5.1.3, step 1: y = p + 3 stands for y = 3.
+        assert_eq!(PublicKey::from_bytes(ends(0xf0, 0xff, 0x7f)), Err(WeakKey));
+        assert!(PublicKey::from_bytes(ends(3, 0, 0)).is_ok());
+        assert!(PublicKey::from_bytes(ends(0xeb, 0xff, 0x7f)).is_ok());
+    }
+
     proptest! {
         #[test]
         fn text_and_der_give_back_the_key(bytes: [u8; 32]) {
-            let key = PublicKey::from_bytes(bytes);
+            prop_assume!(!is_weak(&bytes));
+            let key = PublicKey::from_bytes(bytes).expect("a key");
             prop_assert_eq!(key.to_string().len(), PublicKey::TEXT_LEN);
             prop_assert_eq!(key.to_string().parse(), Ok(key));
             prop_assert_eq!(PublicKey::from_spki_der(&key.to_spki_der()), Ok(key));

@@ -53,7 +53,10 @@ impl SecretKey {
 
     fn from_zeroizing(seed: Zeroizing<[u8; Self::SEED_LEN]>) -> Self {
         let public = public_bytes(&key_pair(&seed));
-        Self { seed, public: PublicKey::from_bytes(public) }
+        // RFC 8032, section 5.1.5: the scalar is 2^254 or more and below 2^255, so not a multiple of
+        // the base point's order.
+        let public = PublicKey::from_bytes(public).expect("a multiple of the base point");
+        Self { seed, public }
     }
 
     /// The public key of this key.
@@ -152,7 +155,7 @@ mod tests {
             "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
         ));
         let public = hex("3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c");
-        assert_eq!(secret.public_key(), PublicKey::from_bytes(public));
+        assert_eq!(secret.public_key(), PublicKey::from_bytes(public).expect("a key"));
         let signature = concat!(
             "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da",
             "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00"

@@ -125,7 +125,7 @@ impl Fields<'_> {
     }
 
     fn key(&self, kind: AttributeType) -> Result<PublicKey, ParseError> {
-        self.required(kind, array).map(PublicKey::from_bytes)
+        self.required(kind, public_key)
     }
 
     fn body(&self) -> Result<Vec<u8>, ParseError> {
@@ -168,7 +168,7 @@ impl Fields<'_> {
     fn introduce(&self) -> Result<Introduce, ParseError> {
         Ok(Introduce {
             key: self.key(attr::PUBLIC_KEY)?,
-            target: self.optional(attr::TARGET, array)?.map(PublicKey::from_bytes),
+            target: self.optional(attr::TARGET, public_key)?,
             introduction: self.required(attr::INTRODUCTION, array)?,
             body: self.body()?,
             nonce: self.required(attr::NONCE, nonce)?,
@@ -199,6 +199,10 @@ impl Fields<'_> {
 
 fn array<const N: usize>(raw: &RawAttribute<'_>) -> Option<[u8; N]> {
     raw.value[..].try_into().ok()
+}
+
+fn public_key(raw: &RawAttribute<'_>) -> Option<PublicKey> {
+    PublicKey::from_bytes(array(raw)?).ok()
 }
 
 fn number(raw: &RawAttribute<'_>) -> Option<u32> {

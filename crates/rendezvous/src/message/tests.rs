@@ -143,7 +143,7 @@ fn parts_of_the_signed_text_have_lengths() {
     let without = Introduce::signed(&secret, long, None, [2; 16], vec![]);
     let shifted = Introduce {
         nonce: "n".parse().expect("a nonce"),
-        target: Some(PublicKey::from_bytes(target)),
+        target: Some(PublicKey::from_bytes(target).expect("a key")),
         ..without
     };
     assert!(shifted.verify().is_err());
