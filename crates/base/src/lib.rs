@@ -41,6 +41,7 @@ pub mod dial;
 mod ecn;
 #[cfg(feature = "paths")]
 pub mod paths;
+mod printable;
 mod rate;
 mod rng;
 pub mod special;
@@ -49,6 +50,7 @@ pub mod suggest;
 mod time;
 
 pub use ecn::Ecn;
+pub use printable::{Printable, is_unprintable, printable, printable_lines};
 pub use rate::BitRate;
 pub use rng::Rng;
 pub use time::{Span, Time};

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use windlass_base::printable_lines;
 
 /// The exit codes, for the help texts.
 pub(crate) const EXIT_CODES: &str = "\
@@ -58,6 +59,7 @@ impl Failure {
 /// indented continues the one before it.
 pub(crate) fn error(message: impl AsRef<str>) {
     let message = plain(message.as_ref());
+    let message = printable_lines(&message).to_string();
     let prefix = if message.starts_with(char::is_whitespace) { "" } else { "error: " };
     // The terminal may be gone, and the process still ends in order.
     let _ = writeln!(io::stderr(), "{prefix}{message}");

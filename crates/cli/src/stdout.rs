@@ -3,10 +3,13 @@
 use crate::failure::Failure;
 use std::io::{self, ErrorKind, Write};
 pub(crate) use table::table;
+use windlass_base::printable_lines;
 
-/// Writes `text` and a line feed to standard output.
+/// Writes `text` and a line feed to standard output. It may contain text of others, which must not
+/// control the terminal.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
+    let text = printable_lines(text);
     writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| match error.kind() {
         ErrorKind::BrokenPipe => Failure::ReaderGone,
         _ => Failure::io("standard output", &error),

@@ -12,6 +12,7 @@ use std::error::Error;
 use std::fmt;
 use std::io::{self, ErrorKind};
 use windlass_base::address::parse_host;
+use windlass_base::printable;
 
 /// The version of the protocol.
 pub const VERSION: u8 = 1;
@@ -94,9 +95,12 @@ impl From<Malformed> for io::Error {
 impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Request::Service(name) => f.write_str(name),
-            Request::Connect { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
-            Request::Connect { host, port } => write!(f, "{host}:{port}"),
+            // The names are those of a program or a peer.
+            Request::Service(name) => printable(name).fmt(f),
+            Request::Connect { host, port } if host.contains(':') => {
+                write!(f, "[{}]:{port}", printable(host))
+            }
+            Request::Connect { host, port } => write!(f, "{}:{port}", printable(host)),
             Request::Resolve => f.write_str("name resolution"),
         }
     }
@@ -349,8 +353,7 @@ impl Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The text is the peer's: it must not control a terminal.
-        write!(f, "the peer refused: {}", self.0.text.escape_debug())
+        write!(f, "the peer refused: {}", printable(&self.0.text))
     }
 }
 

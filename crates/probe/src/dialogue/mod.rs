@@ -202,10 +202,11 @@ impl Talk {
     }
 }
 
-/// The beginning of a server's text, without control characters.
+/// The beginning of a server's text, in which spaces replace what no line may contain.
 fn printable(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(&text[..text.len().min(200)]).into_owned();
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().trim().to_owned()
+    let replaced = |c| if windlass_base::is_unprintable(c) { ' ' } else { c };
+    text.chars().map(replaced).collect::<String>().trim().to_owned()
 }
 
 #[cfg(test)]
