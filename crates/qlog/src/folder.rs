@@ -11,36 +11,51 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use windlass_base::Time;
 use windlass_tcp::{Connection, Observer, TraceEvent};
 
-/// The file of one connection, which ends with the value.
+/// The file of one connection, which ends with the value. If it cannot be written to its end, it is
+/// removed.
 #[derive(Debug)]
 pub struct FileLog {
-    /// Present until the value is dropped.
+    /// Present until the value is dropped, or a write fails.
     log: Option<ConnectionLog<File>>,
+    path: PathBuf,
     folder: Folder,
+}
+
+impl FileLog {
+    /// Calls the log, and gives it up after a failure.
+    fn call(&mut self, call: impl FnOnce(&mut ConnectionLog<File>)) {
+        let Some(log) = &mut self.log else { return };
+        call(log);
+        if log.error().is_some() {
+            self.end();
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some(Err(error)) = self.log.take().map(ConnectionLog::finish) {
+            // The folder's error says why.
+            let _ = fs::remove_file(&self.path);
+            self.folder.note(error);
+        }
+    }
 }
 
 impl FileLog {
     /// As [`ConnectionLog::path_updated`].
     pub fn path_updated(&mut self, now: Time, path: Option<&Path>) {
-        if let Some(log) = &mut self.log {
-            log.path_updated(now, path);
-        }
+        self.call(|log| log.path_updated(now, path));
     }
 }
 
 impl Observer for FileLog {
     fn observe(&mut self, now: Time, event: TraceEvent) {
-        if let Some(log) = &mut self.log {
-            log.observe(now, event);
-        }
+        self.call(|log| log.observe(now, event));
     }
 }
 
 impl Drop for FileLog {
     fn drop(&mut self) {
-        if let Some(Err(error)) = self.log.take().map(ConnectionLog::finish) {
-            self.folder.note(error);
-        }
+        self.end();
     }
 }
 
@@ -83,9 +98,9 @@ impl Folder {
     pub fn begin(&self, header: &Header<'_>, connection: &Connection) -> Option<FileLog> {
         let number = self.0.next.fetch_add(1, Ordering::Relaxed);
         let path = self.0.path.join(format!("{}-{number}.sqlog", self.0.prefix));
-        let file = File::create_new(path).map_err(|error| self.note(error)).ok()?;
+        let file = File::create_new(&path).map_err(|error| self.note(error)).ok()?;
         let log = Some(ConnectionLog::begin(file, header, connection));
-        Some(FileLog { log, folder: self.clone() })
+        Some(FileLog { log, path, folder: self.clone() })
     }
 
     /// The first failure to make or to write a file since the last call.
