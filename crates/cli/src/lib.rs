@@ -19,6 +19,7 @@ mod failure;
 mod interrupt;
 mod live;
 mod output_dir;
+mod output_file;
 mod parallel;
 mod registry;
 mod scaled;

@@ -2,10 +2,12 @@
 
 use crate::args::Cli;
 use crate::failure::Failure;
+use crate::output_file::OutputFile;
 use crate::stdout;
 use clap::CommandFactory;
 use clap_complete::Shell;
 use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
 use windlass_base::suggest::did_you_mean;
 
@@ -35,9 +37,33 @@ pub(crate) fn man(words: &[String]) -> Result<(), Failure> {
     stdout::line(String::from_utf8_lossy(&page).trim_end())
 }
 
-/// Writes the man page of each command into a folder: `windlass-sim-run.1` and so on.
+/// Writes the man page of each command into a folder: `windlass-sim-run.1` and so on. All of them, or
+/// none.
 pub(crate) fn man_pages(folder: &Path) -> Result<(), Failure> {
-    let written =
-        fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(Cli::command(), folder));
-    written.map_err(|error| Failure::io(folder.display(), &error))
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    let write = || -> io::Result<()> {
+        fs::create_dir_all(folder)?;
+        let mut pages = Vec::new();
+        write_pages(command, folder, &mut pages)?;
+        pages.into_iter().try_for_each(OutputFile::finish)
+    };
+    write().map_err(|error| Failure::io(folder.display(), &error))
+}
+
+fn write_pages(
+    command: clap::Command,
+    folder: &Path,
+    pages: &mut Vec<OutputFile>,
+) -> io::Result<()> {
+    for below in command.get_subcommands().filter(|one| !one.is_hide_set()) {
+        write_pages(below.clone(), folder, pages)?;
+    }
+    let page = clap_mangen::Man::new(command);
+    let mut file = OutputFile::replace(&folder.join(page.get_filename()))?;
+    page.render(&mut file)?;
+    // Before any page has its name: the last one may not fit.
+    file.flush()?;
+    pages.push(file);
+    Ok(())
 }

@@ -3,9 +3,9 @@
 use super::live::ShownPath;
 use crate::envelope::Document;
 use crate::failure::Failure;
+use crate::output_file::OutputFile;
 use serde_json::{Value, json};
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path as FilePath;
 use std::sync::Arc;
 use windlass_base::{Span, Time};
@@ -45,7 +45,7 @@ struct Reported {
 }
 
 struct Log {
-    file: BufWriter<File>,
+    file: OutputFile,
     interval: Span,
     next: Time,
 }
@@ -81,9 +81,9 @@ impl Report {
 
     /// Writes what is left of the log.
     pub(super) fn finish(&mut self, carrier: &Carrier) -> Result<(), Failure> {
-        let Some(log) = &mut self.log else { return Ok(()) };
+        let Some(mut log) = self.log.take() else { return Ok(()) };
         log.write(carrier.now(), &self.paths, carrier)
-            .and_then(|()| log.file.flush())
+            .and_then(|()| log.file.finish())
             .map_err(|error| Failure::io("writing the log", &error))
     }
 
@@ -184,7 +184,7 @@ impl Log {
         if interval.is_zero() {
             return Err(Failure::Input("--log-interval: expected a time above zero".into()));
         }
-        let mut file = BufWriter::new(File::create_new(path).map_err(refuse)?);
+        let mut file = OutputFile::create_new(path).map_err(refuse)?;
         writeln!(file, "{LOG_HEADER}").map_err(refuse)?;
         Ok(Log { file, interval, next: Time::ZERO })
     }

@@ -5,9 +5,9 @@ use super::compare::{Pair, pairs};
 use super::print;
 use crate::envelope::Document;
 use crate::failure::{self, Failure};
+use crate::output_file::OutputFile;
 use serde::Serialize;
 use std::fmt::Display;
-use std::fs::File;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use windlass_probe::PARTS_POLITE;
@@ -90,10 +90,9 @@ fn work(args: &SplitAck) -> Result<u8, Stop> {
         )));
     }
     // Before the command runs: a report that cannot be written should not come as a surprise after.
-    let mut out: Box<dyn Write> = match &args.report {
-        Some(path) => Box::new(File::create(path).map_err(at(path.display()))?),
-        None => Box::new(io::stderr()),
-    };
+    let file =
+        args.report.as_ref().map(|path| OutputFile::replace(path).map_err(at(path.display())));
+    let file = file.transpose()?;
     check_capabilities()?;
     let runner = Runner::new()?;
     let baseline = match args.baseline {
@@ -102,7 +101,11 @@ fn work(args: &SplitAck) -> Result<u8, Stop> {
     };
     let measured = measure(args, args.split, Streams::Inherited, &runner)?;
     let text = report(args, baseline.as_ref(), &measured);
-    writeln!(out, "{text}").map_err(at("the report"))?;
+    let written = match file {
+        Some(mut file) => writeln!(file, "{text}").and_then(|()| file.finish()),
+        None => writeln!(io::stderr(), "{text}"),
+    };
+    written.map_err(at("the report"))?;
     Ok(measured.exit_status)
 }
 

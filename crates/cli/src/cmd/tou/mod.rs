@@ -30,12 +30,16 @@ pub(crate) fn main(command: Tou) -> Result<ExitCode, Failure> {
         Tou::Pipe(args) => session::pipe_to(&args),
         Tou::Socks(args) => session::socks(&args),
         // The exit status is that of the command that it runs.
-        Tou::Run(args) => return session::run(&args),
+        Tou::Run(args) => {
+            let status = session::run(&args)?;
+            return settings::qlog_written().map(|()| status);
+        }
         Tou::Status(args) => session::status(&args),
         Tou::Perf(command) => match *command {
             Perf::Server(args) => perf::server(&args),
             Perf::Client(args) => perf::client(&args),
         },
     }
+    .and_then(|()| settings::qlog_written())
     .map(|()| ExitCode::SUCCESS)
 }

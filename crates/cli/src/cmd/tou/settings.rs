@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::registry;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use windlass_tcp::Profile;
 use windlass_tcp::cc::ControllerFactory;
@@ -50,5 +50,20 @@ pub(super) fn path_options(path: &PathOptions) -> Result<Options, Failure> {
 pub(super) fn qlog_folder(path: Option<&Path>) -> Result<Option<qlog::Folder>, Failure> {
     let Some(path) = path else { return Ok(None) };
     let folder = qlog::Folder::create(path);
-    folder.map(Some).map_err(|error| Failure::io(format!("--qlog {}", path.display()), &error))
+    let folder =
+        folder.map_err(|error| Failure::io(format!("--qlog {}", path.display()), &error))?;
+    Ok(Some(QLOG.get_or_init(|| folder).clone()))
+}
+
+/// The folder of this process.
+static QLOG: OnceLock<qlog::Folder> = OnceLock::new();
+
+/// What has become of the files in the folder.
+pub(super) fn qlog_written() -> Result<(), Failure> {
+    let Some(folder) = QLOG.get() else { return Ok(()) };
+    let failed = |error| {
+        let text = "a file could not be written, and was removed";
+        Failure::io(format!("--qlog {}: {text}", folder.path().display()), &error)
+    };
+    folder.take_error().map_or(Ok(()), |error| Err(failed(error)))
 }

@@ -117,7 +117,11 @@ impl Results {
             fs::rename(temporary, out.join("survey.json"))?;
             Ok(Results { hosts: Some(lock(hosts)?), runs: Some(runs), done: Vec::new() })
         };
-        made().map_err(|error| refuse(out, &format!("cannot be written: {error}")))
+        made().map_err(|error| {
+            // It is no survey, and would be in the way of the next attempt.
+            let _ = fs::remove_dir_all(out);
+            refuse(out, &format!("cannot be written: {error}"))
+        })
     }
 
     /// Goes on where a survey was left; only looks, for a dry run.

@@ -2,8 +2,8 @@
 
 use super::figures::StreamFigures;
 use crate::failure::Failure;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use crate::output_file::OutputFile;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ const HEADER: &str = "time_s,stream,cwnd_bytes,ssthresh_bytes,srtt_ms,in_flight_
 
 /// A file that waits for its samples.
 pub(super) struct Trace {
-    file: BufWriter<File>,
+    file: OutputFile,
     interval: Duration,
 }
 
@@ -30,7 +30,7 @@ impl Trace {
     /// Makes the file, which must not exist.
     pub(super) fn create(path: &Path, interval: Duration) -> Result<Trace, Failure> {
         let refuse = |error| Failure::Input(format!("--trace {}: {error}", path.display()));
-        let mut file = BufWriter::new(File::create_new(path).map_err(refuse)?);
+        let mut file = OutputFile::create_new(path).map_err(refuse)?;
         writeln!(file, "{HEADER}").map_err(refuse)?;
         Ok(Trace { file, interval })
     }
@@ -46,7 +46,7 @@ impl Trace {
                 let last = stopped.load(Ordering::Relaxed);
                 self.sample(start.elapsed(), &streams)?;
                 if last {
-                    return self.file.flush();
+                    return self.file.finish();
                 }
                 // A sample that comes late does not move those after it, unless it missed some.
                 next = (next + self.interval).max(Instant::now());
