@@ -27,13 +27,15 @@ pub struct HostResolver {
 }
 
 impl HostResolver {
-    /// A resolver that asks the name servers in /etc/resolv.conf.
+    /// A resolver that asks the name servers in /etc/resolv.conf. It reads the file for each query: a
+    /// host that changes its network gets other name servers.
     ///
     /// # Errors
     ///
     /// The file cannot be read, or no thread can be started.
     pub fn new() -> io::Result<HostResolver> {
-        HostResolver::with_servers(servers(&fs::read_to_string("/etc/resolv.conf")?))
+        system_servers()?;
+        HostResolver::start(|| system_servers().unwrap_or_default())
     }
 
     /// A resolver that asks these name servers, each if the one before it does not answer.
@@ -42,6 +44,12 @@ impl HostResolver {
     ///
     /// No thread can be started.
     pub fn with_servers(servers: Vec<SocketAddr>) -> io::Result<HostResolver> {
+        HostResolver::start(move || servers.clone())
+    }
+
+    fn start(
+        servers: impl Fn() -> Vec<SocketAddr> + Clone + Send + 'static,
+    ) -> io::Result<HostResolver> {
         let (queries, waiting) = sync_channel(WAITING_MAX);
         let waiting = Arc::new(Mutex::new(waiting));
         for _ in 0..THREADS {
@@ -63,14 +71,18 @@ impl Resolver for HostResolver {
 }
 
 /// Answers queries until the resolver is dropped.
-fn serve(waiting: &Mutex<Receiver<(Vec<u8>, Reply)>>, servers: &[SocketAddr]) {
+fn serve(waiting: &Mutex<Receiver<(Vec<u8>, Reply)>>, servers: &impl Fn() -> Vec<SocketAddr>) {
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((query, reply)) = next else { return };
-        if let Ok(answer) = ask(servers, &query) {
+        if let Ok(answer) = ask(&servers(), &query) {
             reply.send(answer);
         }
     }
+}
+
+fn system_servers() -> io::Result<Vec<SocketAddr>> {
+    Ok(servers(&fs::read_to_string("/etc/resolv.conf")?))
 }
 
 /// The name servers of a resolv.conf(5), in their order; without any, the one on this host.
