@@ -14,8 +14,9 @@ const FIRST_MESSAGE: Span = Span::from_secs(15);
 /// How long a stream may be silent: a relayed address is refreshed every ten minutes, a
 /// registration every 25 seconds.
 const SILENCE: Span = Span::from_secs(11 * 60);
-/// Bytes that may wait for the socket. Beyond it messages are dropped, as a full queue of a link
-/// would do.
+/// Bytes that may wait for the socket. Beyond it datagrams of peers are dropped, as a full queue of a
+/// link would do. Answers get twice as much room: over a stream requests are not repeated (RFC 8489
+/// §6.2.2).
 const BACKLOG_MAX: usize = 256 << 10;
 /// Reads from one stream before the others get their turn.
 const TURN: usize = 16;
@@ -27,7 +28,7 @@ pub(super) struct Stream {
     pub(super) socket: TcpStream,
     security: Security,
     inbox: Vec<u8>,
-    /// Bytes queued since the socket last had taken everything.
+    /// Bytes that wait for the socket, about: TLS adds some to what was queued.
     queued: usize,
     pub(super) last_heard: Time,
     deadline: Time,
@@ -85,7 +86,8 @@ impl Stream {
     pub(super) fn send(&mut self, message: &[u8]) -> io::Result<bool> {
         const PADDING: [u8; 4] = [0; 4];
         let padding = message.len().next_multiple_of(4) - message.len();
-        if self.queued + message.len() + padding > BACKLOG_MAX {
+        let room = if is_data(message) { BACKLOG_MAX } else { 2 * BACKLOG_MAX };
+        if self.queued + message.len() + padding > room {
             return Ok(false);
         }
         self.queued += message.len() + padding;
@@ -100,9 +102,8 @@ impl Stream {
     ///
     /// The stream has failed and is to be closed.
     pub(super) fn write(&mut self) -> io::Result<()> {
-        if self.security.write(&mut self.socket)? {
-            self.queued = 0;
-        }
+        let (written, is_all) = self.security.write(&mut self.socket)?;
+        self.queued = if is_all { 0 } else { self.queued.saturating_sub(written) };
         Ok(())
     }
 
@@ -113,4 +114,10 @@ impl Stream {
     pub(super) fn close(&mut self) {
         self.security.close(&mut self.socket);
     }
+}
+
+/// Whether a message carries a datagram of a peer: ChannelData, or a Data indication (RFC 8656 §12.4,
+/// §11.3).
+fn is_data(message: &[u8]) -> bool {
+    message.first().is_some_and(|first| first >> 6 != 0) || message.starts_with(&[0, 0x17])
 }

@@ -197,20 +197,21 @@ impl Security {
         Ok(())
     }
 
-    /// Writes to the socket what it takes. True if nothing is left.
-    pub(super) fn write(&mut self, socket: &mut impl Write) -> io::Result<bool> {
+    /// Writes to the socket what it takes. Returns the number of bytes, and true if nothing is left.
+    pub(super) fn write(&mut self, socket: &mut impl Write) -> io::Result<(usize, bool)> {
+        let mut all = 0;
         loop {
             let written = match self {
                 Security::Plain { out } if !out.is_empty() => {
                     socket.write(out).inspect(|count| drop(out.drain(..*count)))
                 }
                 Security::Tls(tls) if tls.wants_write() => tls.write_tls(socket),
-                _ => return Ok(true),
+                _ => return Ok((all, true)),
             };
             match written {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Ok(count) => all += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok((all, false)),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
