@@ -155,6 +155,20 @@ impl Connection {
         self.rtt.restart(now);
     }
 
+    /// The path that the carrier has found is another one, not the old one again. As
+    /// [`Connection::path_restored`], and the congestion controller begins anew with its initial
+    /// window (RFC 9000 §9.4, RFC 9002 §7.2): what it knows is of the old path, and so are losses and
+    /// marks of data that is in flight now.
+    pub fn path_replaced(&mut self, now: Time) {
+        self.path_restored(now);
+        self.forget_undo();
+        self.end_reduction();
+        let params = controller_params(&self.config, self.agreed.mss);
+        self.congestion = CachedController::new(self.config.congestion.build(&params));
+        self.recovery.leave_path(self.tx.max);
+        self.reset_pacer();
+    }
+
     /// Makes the timers of retransmissions and window probes due at `now`, if they run: the carrier
     /// knows that it could not send. The caller then calls [`Connection::handle_timeout`].
     pub fn retry_at_once(&mut self, now: Time) {

@@ -52,6 +52,9 @@ impl Connection {
 
     /// Reduces the window and records the flight for which it did so.
     pub(super) fn cut(&mut self, now: Time, cause: CongestionCause, hold_ssthresh: bool) {
+        if cause != CongestionCause::Ecn && self.recovery.spares_loss(self.tx.una) {
+            return;
+        }
         let window = match self.config.window.reduction_base {
             // At most cwnd. Segments of limited transmit do not count (RFC 5681 §3.2), nor do those
             // that left the network during a repair: SND.UNA waits for the holes before them.
@@ -92,11 +95,23 @@ impl Connection {
         self.forget_undo();
         let after_timeout = self.config.ecn.cut_after_timeout
             && self.recovery.last_cut == Some(CongestionCause::Timeout);
+        if ack <= self.recovery.old_path_end {
+            self.ignore_echo_of_old_path();
+            return false;
+        }
         let cut = ack > self.recovery.recover || after_timeout;
         if cut {
             self.cut_by_ecn(now);
         }
         cut
+    }
+
+    /// The mark is of the path before. CWR ends the echo, which lasts for another round trip.
+    fn ignore_echo_of_old_path(&mut self) {
+        if self.recovery.recover < self.recovery.old_path_end {
+            self.recovery.recover = self.tx.max;
+            self.pending.cwr = self.agreed.ecn;
+        }
     }
 
     pub(super) fn cut_by_ecn(&mut self, now: Time) {

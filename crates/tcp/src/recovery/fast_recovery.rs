@@ -44,6 +44,10 @@ pub(crate) struct Recovery {
     /// The state to restore if the last reduction turns out to be needless.
     pub(crate) undo: Option<Box<Undo>>,
     pub(crate) frto: Frto,
+    /// SND.MAX when the path was replaced last, zero before. Data up to it was sent on the old path.
+    pub(crate) old_path_end: u64,
+    /// The first loss of such data is still to come.
+    old_path_loss: bool,
 }
 
 /// An outstanding tail loss probe (RFC 8985 §7.1).
@@ -72,7 +76,20 @@ impl Recovery {
             tail_probe: None,
             undo: None,
             frto: Frto::Off,
+            old_path_end: 0,
+            old_path_loss: false,
         }
+    }
+
+    /// The path is replaced after data up to `max` was sent.
+    pub(crate) fn leave_path(&mut self, max: u64) {
+        (self.old_path_end, self.old_path_loss) = (max, true);
+    }
+
+    /// Whether a loss that was found at SND.UNA is of data that only the old path has carried: the
+    /// first such loss. What is sent again takes the new path.
+    pub(crate) fn spares_loss(&mut self, una: u64) -> bool {
+        core::mem::take(&mut self.old_path_loss) && una < self.old_path_end
     }
 
     /// Records a reduction of the window. `max` is SND.MAX.

@@ -71,6 +71,15 @@ impl<Data: Default> Endpoint<Data> {
         }
     }
 
+    /// The path of the session `tag` is another one than before. Its connections begin congestion
+    /// control anew (RFC 9000 §9.4). [`Endpoint::path_changed`] or [`Endpoint::path_found`] follows.
+    pub fn path_replaced(&mut self, now: Time, tag: u32) {
+        for key in self.keys_of(tag) {
+            self.slots[key].stream.connection_mut().path_replaced(now);
+            self.touch(key);
+        }
+    }
+
     /// The session `tag` has a path, and had none before: what its connections sent meanwhile is lost.
     /// As [`Endpoint::path_changed`], but they all send it again at once.
     pub fn path_found(&mut self, now: Time, tag: u32) {

@@ -113,6 +113,30 @@ fn another_path_after_losses_ends_the_wait_and_measures_the_rtt_anew() {
     s.expect(&["P. 1:1001 ack 1"]);
 }
 
+/// RFC 9000 §9.4: a new path starts with the initial window, and losses on the old one say nothing
+/// about it.
+#[test]
+fn another_path_starts_the_controller_anew() {
+    let mut s = Script::established(plain());
+    let initial = s.connection.cwnd();
+    s.write(50_000);
+    s.skip();
+    s.advance_ms(7000);
+    s.skip();
+    assert!(s.connection.cwnd() < initial && s.connection.ssthresh() < 10_000, "timeouts");
+    let now = s.now;
+    s.connection.path_replaced(now);
+    assert_eq!((s.connection.cwnd(), s.connection.ssthresh()), (initial, u64::MAX));
+    s.connection.handle_timeout(now, &mut ());
+    s.drain();
+    assert_eq!(s.connection.cwnd(), initial, "the flight was lost on the old path");
+    assert_eq!(s.skip().len() as f64, initial / 1000.0, "all of the window");
+    // What was sent again took the new path: its loss counts.
+    s.advance_ms(1500);
+    assert!(s.connection.cwnd() < initial);
+    assert!(s.connection.ssthresh() < 10_000);
+}
+
 #[test]
 fn a_limit_set_before_the_syn_is_announced_in_it_and_kept() {
     let mut s = Script::listen(plain());

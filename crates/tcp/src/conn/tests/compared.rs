@@ -178,6 +178,11 @@ impl Compared {
     }
 
     #[track_caller]
+    pub(super) fn path_replaced(&mut self, now: Time) {
+        self.call(|connection| connection.path_replaced(now));
+    }
+
+    #[track_caller]
     pub(super) fn limit_window(&mut self, bytes: u64) {
         self.call(|connection| connection.limit_window(bytes));
     }
