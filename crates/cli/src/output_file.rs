@@ -36,8 +36,9 @@ impl OutputFile {
         name.push(target.file_name().ok_or(io::ErrorKind::InvalidInput)?);
         name.push(format!(".{}.tmp", std::process::id()));
         let temporary = target.with_file_name(name);
-        let file = OutputFile::create_new(&temporary)?;
-        Ok(OutputFile { target: Some(target), ..file })
+        let mut file = OutputFile::create_new(&temporary)?;
+        file.target = Some(target);
+        Ok(file)
     }
 
     /// Writes what is left and gives the file its name.

@@ -41,6 +41,7 @@ fn samples() -> Vec<Vec<u8>> {
             nonce: Some(nonce.clone()),
             token: Some([4; 16]),
             turn: Some(turn),
+            proof: None,
         }),
         Content::Introduce(Introduce { seen: Some(mapped), ..introduce }),
         Content::Introduced(Introduced::signed(&secret, [2; 16], b"answer".to_vec())),

@@ -3,7 +3,7 @@
 use super::cipher::{Opener, Sealer};
 use super::network::PORT;
 use super::streams::StreamId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use windlass_base::{Ecn, Rng, Span, Time};
 use windlass_identity::SecretKey;
@@ -69,8 +69,8 @@ pub(super) struct End {
     pub(super) done: u32,
     /// Connections that ended early: for tampering only.
     pub(super) failed: u32,
-    /// The rendezvous is silent over UDP: a stream is wanted.
-    pub(super) wants_stream: bool,
+    /// The rendezvous servers that are silent over UDP: a stream is wanted.
+    pub(super) wants_stream: BTreeSet<usize>,
     pub(super) unneeded_streams: Vec<StreamId>,
     /// Connections of an earlier session to open again.
     pub(super) to_reopen: u32,
@@ -120,7 +120,7 @@ impl End {
             closed: None,
             done: 0,
             failed: 0,
-            wants_stream: false,
+            wants_stream: BTreeSet::new(),
             unneeded_streams: Vec::new(),
             to_reopen: 0,
             is_registered: false,
@@ -170,6 +170,9 @@ impl End {
                     self.closed = None;
                 }
                 Event::PathFound { tag } | Event::PathChanged { tag } => {
+                    if self.host.is_on_new_path(tag) {
+                        self.endpoint.path_replaced(now, tag);
+                    }
                     if matches!(event, Event::PathFound { .. }) {
                         self.endpoint.path_found(now, tag);
                     } else {
@@ -187,7 +190,9 @@ impl End {
                 }
                 Event::Registered { .. } => self.is_registered = true,
                 Event::StreamUnneeded { stream } => self.unneeded_streams.push(stream as StreamId),
-                Event::Silent { .. } => self.wants_stream = true,
+                Event::Silent { server } => {
+                    self.wants_stream.insert(server);
+                }
                 _ => {}
             }
         }

@@ -14,6 +14,14 @@ pub(super) fn rendezvous_address(ipv6: bool) -> SocketAddr {
     }
 }
 
+/// The address of a rendezvous that is dead: nothing is there.
+pub(super) fn dead_address(ipv6: bool) -> SocketAddr {
+    match ipv6 {
+        false => (Ipv4Addr::new(203, 0, 113, 99), 3478).into(),
+        true => (Ipv6Addr::new(0x2001, 0xdb8, 0x99, 0, 0, 0, 0, 0x99), 3478).into(),
+    }
+}
+
 /// The UDP port of each host.
 pub(super) const PORT: u16 = 7000;
 
@@ -186,6 +194,18 @@ impl Network {
         }
         let packet = Packet { from: flow.source, to: flow.destination, ..packet };
         self.queue(now + delay, Stage::Core, packet);
+    }
+
+    /// A datagram of a host passes its NATs and ends there. The outermost may be too far for it.
+    pub(super) fn open_nat(&mut self, now: Time, host: usize, packet: &Packet) {
+        self.sent += 1;
+        if self.is_dark(now) || self.is_lost() || self.isolated[host] {
+            return;
+        }
+        let flow = Flow { protocol: Protocol::Udp, source: packet.from, destination: packet.to };
+        if let Some(inner) = self.chains[host].first() {
+            let _ = self.nats[*inner].translate(now, Side::Inside, flow);
+        }
     }
 
     fn tamper(&mut self, packet: &mut Packet) {

@@ -80,6 +80,8 @@ pub(super) struct Setup {
     pub(super) loss: f64,
     /// The share of datagrams in which a bit is changed, with a valid checksum.
     pub(super) tampering: f64,
+    /// The hosts name another rendezvous first, which is dead.
+    pub(super) dead_first: bool,
     /// The rendezvous lies.
     pub(super) lying: bool,
     pub(super) disturbances: Vec<(Span, Disturbance)>,
@@ -104,6 +106,9 @@ impl fmt::Display for Setup {
         writeln!(f, "{count} connections of {bytes} bytes, {} apart", self.spacing)?;
         if self.tampering > 0.0 {
             writeln!(f, "tampering {:.4}", self.tampering)?;
+        }
+        if self.dead_first {
+            writeln!(f, "the first rendezvous is dead")?;
         }
         if self.lying {
             writeln!(f, "the rendezvous lies")?;
@@ -141,7 +146,14 @@ impl Setup {
             bytes: rng.between(1, 60_000),
             spacing: Span::from_millis(rng.below(10_000)),
             lying: rng.chance(0.05),
+            // Drawn apart, so that the other seeds stand for what they did.
+            dead_first: Rng::fork(seed, 3).chance(0.25),
         }
+    }
+
+    /// The number of the rendezvous that works.
+    pub(super) fn live(&self) -> usize {
+        usize::from(self.dead_first)
     }
 
     /// A network without losses and disturbances, in which a connection is opened at once.
@@ -156,6 +168,7 @@ impl Setup {
             loss: 0.0,
             tampering: 0.0,
             lying: false,
+            dead_first: false,
             disturbances: Vec::new(),
             connections: 1,
             bytes: 1000,

@@ -2,7 +2,7 @@
 
 use super::end::{ASKING, End, REGISTERED, key};
 use super::liar::Liar;
-use super::network::{Arrival, Network, PORT, Packet, rendezvous_address};
+use super::network::{Arrival, Network, PORT, Packet, dead_address, rendezvous_address};
 use super::rendezvous::{Rendezvous, Sent};
 use super::report::TraversalReport;
 use super::setup::{Disturbance, Setup};
@@ -100,7 +100,10 @@ impl<'a> World<'a> {
         };
         for (index, end) in world.ends.iter_mut().enumerate() {
             end.set_address(BEGIN, world.network.addresses[index]);
-            end.host.add_rendezvous(BEGIN, rendezvous_address(setup.ipv6));
+            if setup.dead_first {
+                end.host.add_rendezvous(BEGIN, dead_address(setup.ipv6), None);
+            }
+            end.host.add_rendezvous(BEGIN, rendezvous_address(setup.ipv6), None);
         }
         world
     }
@@ -209,7 +212,7 @@ impl<'a> World<'a> {
         match event {
             StreamEvent::Opened { host, id } => {
                 self.note(|| format!("host {host} has stream {id}"));
-                self.ends[host].host.stream_opened(now, 0, id as usize);
+                self.ends[host].host.stream_opened(now, self.setup.live(), id as usize);
             }
             StreamEvent::Refused { host } => self.note(|| format!("host {host} gets no stream")),
             StreamEvent::ToHost { host, id, bytes } => {
@@ -224,7 +227,7 @@ impl<'a> World<'a> {
             }
             StreamEvent::ClosedAtHost { host, id } => {
                 self.note(|| format!("host {host} loses stream {id}"));
-                self.ends[host].host.stream_closed(now, 0, id as usize);
+                self.ends[host].host.stream_closed(now, self.setup.live(), id as usize);
             }
             StreamEvent::ClosedAtRendezvous { id } => self.rendezvous.stream_closed(now, id),
         }
@@ -298,8 +301,12 @@ impl<'a> World<'a> {
         for host in 0..2 {
             self.ends[host].take_events(now)?;
             self.ends[host].run_application(now)?;
-            if std::mem::take(&mut self.ends[host].wants_stream) {
-                self.streams.open(now, self.network.dark_until, host);
+            for server in std::mem::take(&mut self.ends[host].wants_stream) {
+                if server == self.setup.live() {
+                    self.streams.open(now, self.network.dark_until, host);
+                } else {
+                    self.ends[host].host.stream_failed(now, server);
+                }
             }
             for id in std::mem::take(&mut self.ends[host].unneeded_streams) {
                 self.streams.close_by_host(now, id);
@@ -395,10 +402,15 @@ impl<'a> World<'a> {
     }
 
     fn send_own(&mut self, host: usize, outgoing: Outgoing) {
-        let Outgoing { channel, local, to, bytes } = outgoing;
+        let Outgoing { channel, local, to, bytes, near } = outgoing;
         let ip = local.unwrap_or(self.network.addresses[host]);
         let from = SocketAddr::new(ip, PORT);
         match channel {
+            Channel::Udp if near => {
+                self.note(|| format!("host {host} opens its NAT to {to}"));
+                let packet = Packet { from, to, ecn: Ecn::NotEct, bytes };
+                self.network.open_nat(self.now, host, &packet);
+            }
             Channel::Udp => self.send(host, Packet { from, to, ecn: Ecn::NotEct, bytes }),
             Channel::Stream(stream) => {
                 let times = (self.now, self.network.dark_until);

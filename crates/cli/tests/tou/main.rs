@@ -14,6 +14,8 @@ mod perf;
 #[cfg(target_os = "linux")]
 mod rendezvous;
 #[cfg(target_os = "linux")]
+mod unlucky;
+#[cfg(target_os = "linux")]
 mod verify;
 
 use bed::{Running, bytes, run, text, windlass};

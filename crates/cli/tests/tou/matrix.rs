@@ -61,6 +61,18 @@ fn sessions_are_direct_where_they_can_be_and_relayed_elsewhere() {
     }
 }
 
+/// The router takes what comes from outside as its own, so each host's NAT must be open before the other
+/// host's first check arrives (docs/internals/nat-traversal.md, "A trap in Linux").
+#[test]
+fn plain_masquerade_at_both_ends_gives_a_direct_path() {
+    if cannot_run() {
+        return;
+    }
+    let plain = Gateway::MasqueradeUnfiltered;
+    let found = pair(Family::V4, plain, plain).expect("as theory says");
+    assert!(found.starts_with("direct"), "{found}");
+}
+
 /// All pairs: `make verify-nat`.
 #[test]
 #[ignore = "takes ten minutes: make verify-nat"]

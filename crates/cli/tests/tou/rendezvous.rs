@@ -14,16 +14,16 @@ use windlass_testbed::nat::{Crossing, Family, Gateway};
 use windlass_testbed::{Background, Need, skip_unless, unique};
 
 /// A folder of its own, which is removed in the end.
-struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    fn new() -> Folder {
+    pub(crate) fn new() -> Folder {
         let path = std::env::temp_dir().join(unique("rendezvous"));
         std::fs::create_dir(&path).expect("a folder");
         Folder(path)
     }
 
-    fn file(&self, name: &str) -> String {
+    pub(crate) fn file(&self, name: &str) -> String {
         self.0.join(name).to_str().expect("UTF-8").to_owned()
     }
 
@@ -42,13 +42,13 @@ impl Drop for Folder {
 }
 
 /// A command that prints a line of JSON when it is ready.
-struct Ready {
+pub(crate) struct Ready {
     child: Child,
-    line: Value,
+    pub(crate) line: Value,
 }
 
 impl Ready {
-    fn start(mut command: Command) -> Ready {
+    pub(crate) fn start(mut command: Command) -> Ready {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("starts");
         let mut line = String::new();
@@ -58,7 +58,7 @@ impl Ready {
         Ready { child, line }
     }
 
-    fn address(&self, of: &str) -> SocketAddr {
+    pub(crate) fn address(&self, of: &str) -> SocketAddr {
         let text = self.line[of].as_str().or(self.line[of][0].as_str()).expect("an address");
         text.parse().expect("an address")
     }
@@ -82,7 +82,7 @@ fn windlass() -> Command {
 }
 
 /// Its arguments, at free ports of the loopback address.
-fn local(key: &str) -> Command {
+pub(crate) fn local(key: &str) -> Command {
     let mut command = windlass();
     command.args(["tou", "rendezvous", "--listen", "127.0.0.1:0", "--tls", "127.0.0.1:0"]);
     command.args(["--metrics", "127.0.0.1:0", "--json", "--key", key]);
@@ -215,7 +215,7 @@ fn hosts_meet_through_it_where_udp_is_blocked() {
 }
 
 /// The public key of a secret key that no host has.
-fn unknown_key(folder: &Folder) -> String {
+pub(crate) fn unknown_key(folder: &Folder) -> String {
     text(&run(&["key", "--file", &folder.file("unknown")]).stdout).trim().to_owned()
 }
 

@@ -73,7 +73,8 @@ impl Hosts {
             let secret = SecretKey::from_seed(seed);
             let key = secret.public_key();
             let transport = Transport::Datagram;
-            let config = Config { secret, instance: [1; 16], publish: true, transport };
+            let config =
+                Config { secret, instance: [1; 16], publish: true, transport, server_key: None };
             let client = Client::new(config, Rng::fork(1, number.into()), Time::ZERO);
             let deadline = Time::MAX;
             deadlines.insert((deadline, number as usize));

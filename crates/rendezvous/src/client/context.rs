@@ -20,6 +20,8 @@ pub(super) struct Context {
     pub(super) rtt: Rtt,
     /// The server's newest nonce for this host's address.
     pub(super) nonce: Option<Nonce>,
+    /// The server has proved its key.
+    pub(super) is_proved: bool,
     /// This host's address as the server last saw it.
     pub(super) mapped: Option<SocketAddr>,
     pub(super) transmits: VecDeque<Vec<u8>>,
@@ -31,7 +33,8 @@ impl Context {
         let key = config.secret.public_key();
         let (transmits, events) = (VecDeque::new(), VecDeque::new());
         let (nonce, mapped) = (None, None);
-        Self { config, key, rng, rtt: Rtt::default(), nonce, mapped, transmits, events }
+        let (rtt, is_proved) = (Rtt::default(), false);
+        Self { config, key, rng, rtt, nonce, is_proved, mapped, transmits, events }
     }
 
     /// Sends a request that needs an answer of the server.
@@ -82,7 +85,17 @@ impl Context {
         }
     }
 
-    fn random<const N: usize>(&mut self) -> [u8; N] {
+    /// The nonce, if the server may get offers.
+    pub(super) fn nonce_for_offers(&self) -> Option<Nonce> {
+        self.nonce.clone().filter(|_| self.is_proved || self.expected_key().is_none())
+    }
+
+    /// The key that the server has to prove in its messages.
+    pub(super) fn expected_key(&self) -> Option<PublicKey> {
+        self.config.server_key.filter(|_| self.config.transport == Transport::Datagram)
+    }
+
+    pub(super) fn random<const N: usize>(&mut self) -> [u8; N] {
         let mut bytes = [0; N];
         for chunk in bytes.chunks_mut(8) {
             let bits = self.rng.bits().to_be_bytes();

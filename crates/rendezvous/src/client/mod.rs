@@ -47,6 +47,9 @@ pub struct Config {
     pub publish: bool,
     /// How messages travel.
     pub transport: Transport,
+    /// The key that the server must prove. Until it has, this host sends no offers. Over a stream the
+    /// caller has verified it already.
+    pub server_key: Option<PublicKey>,
 }
 
 /// What a client reports.
@@ -65,6 +68,12 @@ pub enum Event {
         code: u16,
         /// Time until the next attempt.
         pause: Span,
+    },
+    /// The server has not proved that it has [`Config::server_key`]: it has shown another key, or
+    /// none, as older servers do over UDP. The client tries again later.
+    NotProved {
+        /// The key that the server has proved instead.
+        found: Option<PublicKey>,
     },
     /// The server has not answered several transmissions. The client goes on trying.
     Silent,
@@ -182,7 +191,9 @@ impl Client {
         };
         match content {
             Content::Registered(registered) => {
-                if self.take_rtt(now, transaction) {
+                if self.take_rtt(now, transaction)
+                    && self.registration.admits(now, &registered, &mut self.context)
+                {
                     self.learn(now, registered.nonce.clone(), Some(registered.mapped));
                     self.registration.handle_registered(now, registered, &mut self.context);
                 }
@@ -318,6 +329,11 @@ impl Client {
         let reply = Content::Refused(Refused::with_code(INTRODUCE, code));
         self.introductions.remove(introduction);
         self.incoming.reply(introduction, &reply, &mut self.context)
+    }
+
+    /// Stops sending the offer of an introduction. Bodies of the other host still arrive.
+    pub fn withdraw(&mut self, introduction: IntroductionId) {
+        self.outgoing.forget(introduction);
     }
 
     /// Ends an introduction: nothing more is sent, and bodies of the other host are refused.

@@ -159,7 +159,7 @@ impl OutgoingBodies {
 
 impl Outgoing {
     fn transmit(&mut self, now: Time, context: &mut Context) {
-        let Some(nonce) = context.nonce.clone() else { return };
+        let Some(nonce) = context.nonce_for_offers() else { return };
         let secret = &context.config.secret;
         let target = self.offer.then_some(self.peer);
         let (introduction, body) = (self.introduction, self.body.clone());

@@ -6,7 +6,8 @@ use super::Event;
 use super::context::Context;
 use super::request::{Due, Request, TRANSMISSIONS};
 use crate::message::{
-    CREDENTIAL_LIFETIME_S, Content, KeepAlive, REGISTER, Refused, Register, Registered, Token,
+    CREDENTIAL_LIFETIME_S, Challenge, Content, KeepAlive, REGISTER, Refused, Register, Registered,
+    Token,
 };
 
 /// The lifetime to ask for in seconds.
@@ -50,6 +51,8 @@ enum State {
 pub(super) struct Registration {
     state: State,
     challenges: u32,
+    /// What the server has to sign.
+    challenge: Option<Challenge>,
     /// When the credentials need renewal.
     renewal: Time,
 }
@@ -57,7 +60,7 @@ pub(super) struct Registration {
 impl Registration {
     pub(super) fn new(now: Time, context: &mut Context) -> Self {
         let state = State::Asking(context.request(now, hello(), TRANSMISSIONS));
-        Self { state, challenges: 0, renewal: Time::MAX }
+        Self { state, challenges: 0, challenge: None, renewal: Time::MAX }
     }
 
     pub(super) fn is_registered(&self) -> bool {
@@ -89,6 +92,34 @@ impl Registration {
             | State::Releasing(request) => (request.transaction == transaction).then_some(request),
             State::Held { .. } | State::Paused { .. } | State::Closed => None,
         }
+    }
+
+    /// Whether the server has proved its key, where that is asked for. If not, this host does not use
+    /// it: what it says counts for nothing.
+    pub(super) fn admits(
+        &mut self,
+        now: Time,
+        registered: &Registered,
+        context: &mut Context,
+    ) -> bool {
+        let Some(expected) = context.expected_key() else { return true };
+        // Keep-alives have a token, which only the server knows.
+        let (State::Registering(_), Some(challenge)) = (&self.state, &self.challenge) else {
+            return context.is_proved;
+        };
+        let found = registered.proved_key(&context.key, challenge).ok().flatten();
+        context.is_proved = found == Some(expected);
+        if context.is_proved {
+            return true;
+        }
+        if let Some(token) = registered.token {
+            // It has published this host's key.
+            let end = Content::KeepAlive(KeepAlive { token, lifetime_s: 0 });
+            context.request(now, end, 1);
+        }
+        self.state = State::Paused { until: now + LONG_PAUSE };
+        context.events.push_back(Event::NotProved { found });
+        false
     }
 
     /// The response to the request under way is a success.
@@ -180,6 +211,7 @@ impl Registration {
             return;
         }
         self.challenges = 0;
+        context.is_proved = false;
         self.state = State::Asking(context.request(now, hello(), TRANSMISSIONS));
     }
 
@@ -213,7 +245,9 @@ impl Registration {
         let Some(nonce) = context.nonce.clone() else { return self.restart(now, context) };
         let lifetime_s = if context.config.publish { LIFETIME_S } else { 0 };
         let secret = &context.config.secret;
-        let register = Register::signed(secret, nonce, context.config.instance, lifetime_s);
+        let mut register = Register::signed(secret, nonce, context.config.instance, lifetime_s);
+        self.challenge = context.expected_key().map(|_| context.random());
+        register.challenge = self.challenge;
         let request = context.request(now, Content::Register(register), TRANSMISSIONS);
         self.state = State::Registering(request);
     }

@@ -1,3 +1,5 @@
+mod proof;
+
 use super::*;
 use crate::message::{
     INTRODUCE, Introduce, KeepAlive, Nonce, REGISTER, Refused, Register, Registered,
@@ -29,7 +31,12 @@ struct Script {
 
 impl Script {
     fn new(publish: bool, transport: Transport) -> Self {
-        let config = Config { secret: secret(1), instance: [7; 16], publish, transport };
+        Self::expecting(None, publish, transport)
+    }
+
+    fn expecting(server_key: Option<PublicKey>, publish: bool, transport: Transport) -> Self {
+        let secret = secret(1);
+        let config = Config { secret, instance: [7; 16], publish, transport, server_key };
         let now = Time::ZERO + Span::from_secs(1000);
         Self { client: Client::new(config, Rng::new(1), now), now }
     }
@@ -79,6 +86,11 @@ impl Script {
 
     /// Grants the registration or keep-alive under way.
     fn grant(&mut self) -> Content {
+        self.grant_by(None)
+    }
+
+    /// The same by a server that proves this key.
+    fn grant_by(&mut self, prover: Option<SecretKey>) -> Content {
         let Message { transaction, content } = self.sent();
         let (token, turn) = match content {
             Content::Register(_) => (
@@ -88,7 +100,11 @@ impl Script {
             _ => (None, None),
         };
         let (mapped, nonce) = (address("1.2.3.4:5"), Some(nonce("n2")));
-        let registered = Registered { mapped, lifetime_s: 60, nonce, token, turn };
+        let mut registered = Registered { mapped, lifetime_s: 60, nonce, token, turn, proof: None };
+        if let (Some(prover), Content::Register(register)) = (prover, &content) {
+            let challenge = register.challenge.expect("the client asks for a proof");
+            registered.prove(&prover, &register.key, &challenge);
+        }
         self.answer(transaction, Content::Registered(registered));
         content
     }
@@ -243,6 +259,7 @@ fn a_lifetime_of_zero_causes_no_flood() {
             nonce: None,
             token: Some(TOKEN),
             turn: None,
+            proof: None,
         }),
     );
     assert_eq!(script.client.poll_timeout(), script.now + Span::from_secs(1));

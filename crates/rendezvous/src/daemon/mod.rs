@@ -183,6 +183,7 @@ impl Daemon {
         let secure = options.tls.into_iter().map(|address| ("TLS", address, Some(tls.clone())));
         listen(&mut streams, secure)?;
         let mut config = Config::new(secret);
+        config.key = Some(options.key.clone());
         config.realm = options.realm;
         config.limits = options.limits;
         config.alternate =

@@ -28,6 +28,9 @@ pub(super) const INSTANCE: AttributeType = AttributeType::new(0xc0a4);
 pub(super) const INTRODUCTION: AttributeType = AttributeType::new(0xc0a5);
 pub(super) const BODY: AttributeType = AttributeType::new(0xc0a6);
 pub(super) const CREDENTIAL: AttributeType = AttributeType::new(0xc0a7);
+pub(super) const CHALLENGE: AttributeType = AttributeType::new(0xc0a8);
+pub(super) const SERVER_KEY: AttributeType = AttributeType::new(0xc0a9);
+pub(super) const PROOF: AttributeType = AttributeType::new(0xc0aa);
 
 /// The attributes below 0x8000 that the messages use. A message with another one is refused, as
 /// RFC 8489, section 6.3, asks.

@@ -97,6 +97,9 @@ impl Writer {
         self.bytes(attr::PUBLIC_KEY, register.key.as_bytes());
         self.bytes(attr::INSTANCE, &register.instance);
         self.number(attr::LIFETIME, register.lifetime_s);
+        if let Some(challenge) = &register.challenge {
+            self.bytes(attr::CHALLENGE, challenge);
+        }
         self.bytes(attr::SIGNATURE, &register.signature);
     }
 
@@ -119,6 +122,10 @@ impl Writer {
             assert!(longest <= super::TurnCredentials::MAX_LEN, "a credential is too long");
             self.bytes(attr::USERNAME, turn.username.as_bytes());
             self.bytes(attr::CREDENTIAL, turn.password.as_bytes());
+        }
+        if let Some(proof) = &registered.proof {
+            self.bytes(attr::SERVER_KEY, proof.key.as_bytes());
+            self.bytes(attr::PROOF, &proof.signature);
         }
     }
 

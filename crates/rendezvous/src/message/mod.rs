@@ -7,9 +7,9 @@
 //! | message | class | attributes |
 //! |---|---|---|
 //! | [`Content::Hello`] | request | PADDING |
-//! | [`Register`] | request | NONCE, PUBLIC-KEY, INSTANCE, LIFETIME, SIGNATURE |
+//! | [`Register`] | request | NONCE, PUBLIC-KEY, INSTANCE, LIFETIME, CHALLENGE, SIGNATURE |
 //! | [`KeepAlive`] | request | TOKEN, LIFETIME, PADDING |
-//! | [`Registered`] | success | XOR-MAPPED-ADDRESS, LIFETIME, NONCE, TOKEN, USERNAME, CREDENTIAL |
+//! | [`Registered`] | success | XOR-MAPPED-ADDRESS, LIFETIME, NONCE, TOKEN, USERNAME, CREDENTIAL, SERVER-KEY, PROOF |
 //! | [`Introduce`] | request | NONCE, PUBLIC-KEY, TARGET, INTRODUCTION, XOR-PEER-ADDRESS, BODY, SIGNATURE |
 //! | [`Introduced`] | success | PUBLIC-KEY, INTRODUCTION, BODY, SIGNATURE |
 //! | [`Refused`] | error | ERROR-CODE, NONCE, XOR-MAPPED-ADDRESS, LIFETIME |
@@ -54,6 +54,8 @@ pub type Instance = [u8; 16];
 pub type Token = [u8; 16];
 /// Names an introduction. The asking host draws it at random.
 pub type IntroductionId = [u8; 16];
+/// A random text that the server signs, so that its proof is a new one.
+pub type Challenge = [u8; 16];
 /// An Ed25519 signature.
 pub type Signature = [u8; 64];
 
@@ -98,6 +100,8 @@ pub struct Register {
     pub lifetime_s: u32,
     /// The server's nonce for the sender's address.
     pub nonce: Nonce,
+    /// Asks the server to prove its key. The signature does not cover it.
+    pub challenge: Option<Challenge>,
     /// Made with `key`.
     pub signature: Signature,
 }
@@ -125,6 +129,17 @@ pub struct Registered {
     /// Credentials for the relay. Absent in the response to a keep-alive, and where the server
     /// relays nothing.
     pub turn: Option<TurnCredentials>,
+    /// The answer to a challenge. Older servers give none.
+    pub proof: Option<Proof>,
+}
+
+/// Shows that the server has a key, and that it has made this response for this request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    /// The server's key.
+    pub key: PublicKey,
+    /// Made with `key`, of everything else in the response but the nonce; see [`Registered::prove`].
+    pub signature: Signature,
 }
 
 /// Carries a body to another host.

@@ -10,8 +10,8 @@ use stun_types::prelude::AttributeFromRaw;
 use windlass_identity::PublicKey;
 
 use super::{
-    Content, INTRODUCE, Introduce, Introduced, KeepAlive, MAX_BODY_LEN, Message, Nonce, REGISTER,
-    Refused, Register, Registered, TurnCredentials, attributes as attr,
+    Content, INTRODUCE, Introduce, Introduced, KeepAlive, MAX_BODY_LEN, Message, Nonce, Proof,
+    REGISTER, Refused, Register, Registered, TurnCredentials, attributes as attr,
 };
 
 /// Bytes are not a message of this protocol.
@@ -139,6 +139,7 @@ impl Fields<'_> {
             instance: self.required(attr::INSTANCE, array)?,
             lifetime_s: self.required(attr::LIFETIME, number)?,
             nonce: self.required(attr::NONCE, nonce)?,
+            challenge: self.optional(attr::CHALLENGE, array)?,
             signature: self.required(attr::SIGNATURE, array)?,
         })
     }
@@ -154,6 +155,8 @@ impl Fields<'_> {
         let mapped = self.address(attr::XOR_MAPPED_ADDRESS)?;
         let username = self.optional(attr::USERNAME, credential)?;
         let password = self.optional(attr::CREDENTIAL, credential)?;
+        let key = self.optional(attr::SERVER_KEY, public_key)?;
+        let signature = self.optional(attr::PROOF, array)?;
         Ok(Registered {
             mapped: mapped.ok_or(ParseError::Missing(attr::XOR_MAPPED_ADDRESS.value()))?,
             lifetime_s: self.required(attr::LIFETIME, number)?,
@@ -162,6 +165,7 @@ impl Fields<'_> {
             turn: username
                 .zip(password)
                 .map(|(username, password)| TurnCredentials { username, password }),
+            proof: key.zip(signature).map(|(key, signature)| Proof { key, signature }),
         })
     }
 

@@ -4,8 +4,8 @@ use stun_types::message::MessageClass;
 use windlass_identity::{BadSignature, PublicKey, SecretKey};
 
 use super::{
-    Content, INTRODUCE, Instance, Introduce, Introduced, IntroductionId, Method, Nonce, REGISTER,
-    Register,
+    Challenge, Content, INTRODUCE, Instance, Introduce, Introduced, IntroductionId, Method, Nonce,
+    Proof, REGISTER, Register, Registered,
 };
 
 /// The first bytes of every signed text. They keep a signature for one purpose from being valid for
@@ -35,13 +35,18 @@ impl Signed<'_> {
             MessageClass::Success => 2,
             MessageClass::Error => 3,
         });
-        // Each part after its length: otherwise a server could choose a nonce such that the same
-        // text has other parts.
-        for part in [self.nonce, self.target, self.introduction, self.instance, self.body] {
-            text.extend_from_slice(&(part.len() as u16).to_be_bytes());
-            text.extend_from_slice(part);
-        }
+        let parts = [self.nonce, self.target, self.introduction, self.instance, self.body];
+        extend_with_parts(&mut text, &parts);
         text
+    }
+}
+
+/// Each part after its length: otherwise a server could choose a nonce such that the same text has
+/// other parts.
+fn extend_with_parts(text: &mut Vec<u8>, parts: &[&[u8]]) {
+    for part in parts {
+        text.extend_from_slice(&(part.len() as u16).to_be_bytes());
+        text.extend_from_slice(part);
     }
 }
 
@@ -49,7 +54,8 @@ impl Register {
     /// A registration of the public key of `secret`.
     pub fn signed(secret: &SecretKey, nonce: Nonce, instance: Instance, lifetime_s: u32) -> Self {
         let key = secret.public_key();
-        let mut register = Self { key, instance, lifetime_s, nonce, signature: [0; 64] };
+        let (challenge, signature) = (None, [0; 64]);
+        let mut register = Self { key, instance, lifetime_s, nonce, challenge, signature };
         register.signature = secret.sign(&register.signed_text());
         register
     }
@@ -72,6 +78,52 @@ impl Register {
             introduction: &[],
             instance: &self.instance,
             body: &[],
+        };
+        signed.to_bytes()
+    }
+}
+
+impl Registered {
+    /// Adds the proof that the server with this key has made the response for `host`, which sent
+    /// the challenge.
+    pub fn prove(&mut self, secret: &SecretKey, host: &PublicKey, challenge: &Challenge) {
+        let key = secret.public_key();
+        let signature = secret.sign(&self.proved_text(host, challenge));
+        self.proof = Some(Proof { key, signature });
+    }
+
+    /// The key that the server has proved; `None` without a proof.
+    ///
+    /// # Errors
+    ///
+    /// [`BadSignature`] if the proof is of another response, request or key.
+    pub fn proved_key(
+        &self,
+        host: &PublicKey,
+        challenge: &Challenge,
+    ) -> Result<Option<PublicKey>, BadSignature> {
+        let Some(Proof { key, signature }) = &self.proof else { return Ok(None) };
+        key.verify(&self.proved_text(host, challenge), signature).map(|()| Some(*key))
+    }
+
+    fn proved_text(&self, host: &PublicKey, challenge: &Challenge) -> Vec<u8> {
+        let mapped = self.mapped.to_string();
+        let token = self.token.as_ref().map_or(&[][..], |token| token);
+        let turn = self.turn.as_ref();
+        let [username, password] = turn
+            .map_or(["", ""], |turn| [turn.username.as_str(), turn.password.as_str()])
+            .map(str::as_bytes);
+        let lifetime = self.lifetime_s.to_be_bytes();
+        let mut body = Vec::new();
+        extend_with_parts(&mut body, &[mapped.as_bytes(), &lifetime, token, username, password]);
+        let signed = Signed {
+            class: MessageClass::Success,
+            method: REGISTER,
+            nonce: &[],
+            target: host.as_bytes(),
+            introduction: &[],
+            instance: challenge,
+            body: &body,
         };
         signed.to_bytes()
     }

@@ -18,7 +18,7 @@ fn body() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn key() -> impl Strategy<Value = PublicKey> {
-    any::<[u8; 32]>().prop_map(PublicKey::from_bytes)
+    any::<[u8; 32]>().prop_filter_map("a weak key", |bytes| PublicKey::from_bytes(bytes).ok())
 }
 
 fn secret() -> impl Strategy<Value = SecretKey> {
@@ -34,7 +34,7 @@ fn registered() -> impl Strategy<Value = Registered> {
     let values = (address(), any::<u32>(), prop::option::of(nonce()), any::<Option<Token>>(), turn);
     values.prop_map(|(mapped, lifetime_s, nonce, token, turn)| {
         let turn = turn.map(|(username, password)| TurnCredentials { username, password });
-        Registered { mapped, lifetime_s, nonce, token, turn }
+        Registered { mapped, lifetime_s, nonce, token, turn, proof: None }
     })
 }
 

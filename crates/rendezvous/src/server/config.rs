@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use windlass_base::special::Prefix;
+use windlass_identity::SecretKey;
 
 use super::PeerPolicy;
 
@@ -55,6 +56,8 @@ impl Default for Limits {
 pub struct Config {
     /// Secret random bytes, from which nonces and passwords are derived.
     pub secret: [u8; 16],
+    /// The key that the server proves to hosts that ask for it.
+    pub key: Option<SecretKey>,
     /// The realm of the relay's credentials (RFC 8489, section 9.2).
     pub realm: String,
     /// The addresses of four sockets for RFC 5780: the main one, one with another port, one with
@@ -74,6 +77,7 @@ impl Config {
     pub fn new(secret: [u8; 16]) -> Config {
         Config {
             secret,
+            key: None,
             realm: "windlass".to_owned(),
             alternate: None,
             relay: Some(PeerPolicy::Public),

@@ -25,6 +25,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use stun_types::message::{BINDING, Message as Stun, MessageHeader};
 use windlass_base::{Rng, Span, Time};
+use windlass_identity::SecretKey;
 
 use crate::message::{
     Content, INTRODUCE, Introduce, KeepAlive, Message, REGISTER, Refused, Register, Registered,
@@ -112,6 +113,7 @@ pub enum Transmit {
 pub struct Server {
     alternate: Option<[SocketAddr; 4]>,
     secret: Secret,
+    key: Option<SecretKey>,
     rng: Rng,
     nonces: Nonces,
     newest: Newest,
@@ -148,12 +150,13 @@ struct Arrival {
 impl Server {
     /// A server. `rng` draws tokens and transaction ids: seed it from the system's random source.
     pub fn new(config: Config, rng: Rng) -> Server {
-        let Config { secret, realm, alternate, relay, relay_peers, limits } = config;
+        let Config { secret, key, realm, alternate, relay, relay_peers, limits } = config;
         let secret = Secret::new(secret);
         let per_network = limits.registrations_per_network;
         Server {
             alternate,
             secret,
+            key,
             rng,
             nonces: Nonces::new(secret),
             newest: Newest::new(),
@@ -387,7 +390,14 @@ impl Server {
         let turn = self.relay.as_ref().map(|_| relay::credentials(&self.secret, &register.key));
         let nonce = Some(self.nonces.draw(at.now, at.path.address()));
         let mapped = at.path.address();
-        self.reply(at, Content::Registered(Registered { mapped, lifetime_s, nonce, token, turn }));
+        let mut registered = Registered { mapped, lifetime_s, nonce, token, turn, proof: None };
+        // Not over a stream, where TLS has done it: a signature costs as much as all the rest.
+        if let (Some(key), Some(challenge), None) =
+            (&self.key, &register.challenge, at.path.stream())
+        {
+            registered.prove(key, &register.key, challenge);
+        }
+        self.reply(at, Content::Registered(registered));
     }
 
     /// Enters a registration. `None` if the host gets another answer. A repeated message gets the same
@@ -451,7 +461,8 @@ impl Server {
         }
         let mapped = at.path.address();
         let nothing: Option<TurnCredentials> = None;
-        let registered = Registered { mapped, lifetime_s, nonce: None, token: None, turn: nothing };
+        let registered =
+            Registered { mapped, lifetime_s, nonce: None, token: None, turn: nothing, proof: None };
         self.reply(at, Content::Registered(registered));
     }
 

@@ -53,6 +53,7 @@ impl World {
             instance: [instance; 16],
             publish: true,
             transport,
+            server_key: None,
         };
         let client = Client::new(config, Rng::new(number.into()), self.now);
         self.hosts.push((path, client));
@@ -205,6 +206,24 @@ fn a_replayed_registration_from_another_address_registers_nothing() {
     world.server.handle_timeout(world.now + Span::from_secs(241));
     world.server.handle(world.now + Span::from_secs(241), host, &bytes);
     assert_eq!(world.server.counters().registrations, 0);
+}
+
+#[test]
+fn the_server_proves_its_key_to_a_host_that_asks() {
+    let mut world = World::new();
+    world.server.key = Some(secret(9));
+    let host = udp("192.0.2.1:1000");
+    for challenge in [Some([4; 16]), None] {
+        let nonce = world.server.secret.nonce(world.now, host.address());
+        let register = Register::signed(&secret(1), nonce, [1; 16], 60);
+        let content = Content::Register(Register { challenge, ..register });
+        world.server.handle(world.now, host, &Message { transaction: 5.into(), content }.encode());
+        let Some(Transmit::Host { bytes, .. }) = world.server.poll_transmit() else { panic!() };
+        let answer = Message::parse(&bytes).expect("a message").content;
+        let Content::Registered(registered) = answer else { panic!("{answer:?}") };
+        let proved = registered.proved_key(&key(1), &[4; 16]);
+        assert_eq!(proved, Ok(challenge.map(|_| key(9))));
+    }
 }
 
 #[test]

@@ -140,7 +140,8 @@ impl Host {
         let secret = SecretKey::from_seed([number; 32]);
         let transport = if way == Way::Udp { Transport::Datagram } else { Transport::Stream };
         let instance = [number; 16];
-        let config = Config { secret: secret.clone(), instance, publish: true, transport };
+        let config =
+            Config { secret: secret.clone(), instance, publish: true, transport, server_key: None };
         let client = Client::new(config, Rng::new(number.into()), Time::ZERO);
         let wire = Wire::connect(running, way);
         let mut host = Host { secret, client, wire, start: Instant::now() };

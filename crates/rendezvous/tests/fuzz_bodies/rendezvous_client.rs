@@ -29,7 +29,8 @@ pub(crate) fn run(bytes: &[u8]) {
     let flags = bytes.next().copied().unwrap_or(0);
     let transport = if flags & 1 == 0 { Transport::Datagram } else { Transport::Stream };
     let publish = flags & 2 == 0;
-    let config = Config { secret: secret(1), instance: [1; 16], publish, transport };
+    let config =
+        Config { secret: secret(1), instance: [1; 16], publish, transport, server_key: None };
     let now = Time::ZERO;
     let client = Client::new(config, Rng::new(1), now);
     let (transactions, introductions) = (Vec::new(), vec![[3; 16]]);
@@ -139,6 +140,7 @@ impl Server<'_> {
                 nonce: (d & 1 == 0).then_some(nonce),
                 token: (d & 2 == 0).then_some([d; 16]),
                 turn: None,
+                proof: None,
             }),
             _ => {
                 let id = self.introduction();

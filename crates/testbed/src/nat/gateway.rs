@@ -21,6 +21,8 @@ pub enum Gateway {
     Nat(Dependence, Dependence),
     /// nftables with `masquerade`, which preserves ports.
     Masquerade,
+    /// The same without a filter: what comes from outside reaches the router itself.
+    MasqueradeUnfiltered,
     /// nftables with `masquerade random`.
     MasqueradeRandom,
     /// nftables with `masquerade fully-random`.
@@ -73,9 +75,10 @@ impl Gateway {
             Gateway::Nat(mapping, filtering) => udp(mapping, filtering),
             // The kernel preserves the port of a socket towards all destinations, and admits the
             // answers to each connection that it tracks.
-            Gateway::Masquerade | Gateway::CarrierGrade | Gateway::Firewall => {
-                udp(Independent, AddressAndPort)
-            }
+            Gateway::Masquerade
+            | Gateway::MasqueradeUnfiltered
+            | Gateway::CarrierGrade
+            | Gateway::Firewall => udp(Independent, AddressAndPort),
             Gateway::MasqueradeRandom | Gateway::MasqueradeFullyRandom => {
                 udp(AddressAndPort, AddressAndPort)
             }
@@ -97,6 +100,7 @@ impl Gateway {
                 format!("{}M/{}F", short(mapping), short(filtering))
             }
             Gateway::Masquerade => "masquerade".to_owned(),
+            Gateway::MasqueradeUnfiltered => "masquerade without filter".to_owned(),
             Gateway::MasqueradeRandom => "masquerade random".to_owned(),
             Gateway::MasqueradeFullyRandom => "masquerade fully-random".to_owned(),
             Gateway::CarrierGrade => "carrier-grade".to_owned(),

@@ -218,6 +218,7 @@ impl Crossing {
                     &(filter("tcp dport != 443 drop\nmeta l4proto != tcp drop") + &masquerade("")),
                 );
             }
+            Gateway::MasqueradeUnfiltered => router.nftables(&masquerade("")),
             Gateway::Sealed => router.nftables(&filter("drop")),
             _ => router.nftables(&(filter("") + &masquerade(random_ports(gateway)))),
         }

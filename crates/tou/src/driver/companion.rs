@@ -24,6 +24,8 @@ pub(crate) struct Own {
     pub(crate) local: Option<IpAddr>,
     pub(crate) to: SocketAddr,
     pub(crate) bytes: Vec<u8>,
+    /// The time to live, if it is not the system's.
+    pub(crate) ttl: Option<u8>,
 }
 
 /// Finds paths for the sessions of a port. The port calls it under its lock.

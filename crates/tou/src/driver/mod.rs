@@ -17,6 +17,7 @@ mod poller;
 mod port;
 mod reactor;
 mod reusable_ports;
+mod short_lived;
 mod source;
 mod wait;
 mod wakes;

@@ -26,7 +26,7 @@ pub(super) fn send(
         IpAddr::V6(ip) => ip.to_ipv4_mapped().is_some(),
     };
     let size = datagrams.size as u16;
-    let source = src_ip.map(source);
+    let source = src_ip.map(Source::of);
     let mut messages = Vec::with_capacity(3);
     if tos != 0 {
         messages.push(match is_v4 {
@@ -37,33 +37,41 @@ pub(super) fn send(
     if datagrams.size < datagrams.len {
         messages.push(ControlMessage::UdpGsoSegments(&size));
     }
-    messages.extend(source.as_ref().map(|source| match source {
-        Source::V4(info) => ControlMessage::Ipv4PacketInfo(info),
-        Source::V6(info) => ControlMessage::Ipv6PacketInfo(info),
-    }));
+    messages.extend(source.as_ref().map(Source::message));
     let peer = SockaddrStorage::from(datagrams.peer);
     let pieces = contents.pieces();
     sendmsg(socket.as_raw_fd(), &pieces, &messages, MsgFlags::empty(), Some(&peer))?;
     Ok(())
 }
 
+/// The address to send from, as a control message has it.
 #[cfg(target_os = "linux")]
-enum Source {
+pub(super) enum Source {
     V4(libc::in_pktinfo),
     V6(libc::in6_pktinfo),
 }
 
 #[cfg(target_os = "linux")]
-fn source(ip: IpAddr) -> Source {
-    let any = libc::in_addr { s_addr: 0 };
-    match ip {
-        IpAddr::V4(ip) => {
-            let source = libc::in_addr { s_addr: u32::from_ne_bytes(ip.octets()) };
-            Source::V4(libc::in_pktinfo { ipi_ifindex: 0, ipi_spec_dst: source, ipi_addr: any })
+impl Source {
+    pub(super) fn of(ip: IpAddr) -> Source {
+        let any = libc::in_addr { s_addr: 0 };
+        match ip {
+            IpAddr::V4(ip) => {
+                let source = libc::in_addr { s_addr: u32::from_ne_bytes(ip.octets()) };
+                Source::V4(libc::in_pktinfo { ipi_ifindex: 0, ipi_spec_dst: source, ipi_addr: any })
+            }
+            IpAddr::V6(ip) => {
+                let source = libc::in6_addr { s6_addr: ip.octets() };
+                Source::V6(libc::in6_pktinfo { ipi6_addr: source, ipi6_ifindex: 0 })
+            }
         }
-        IpAddr::V6(ip) => {
-            let source = libc::in6_addr { s6_addr: ip.octets() };
-            Source::V6(libc::in6_pktinfo { ipi6_addr: source, ipi6_ifindex: 0 })
+    }
+
+    pub(super) fn message(&self) -> nix::sys::socket::ControlMessage<'_> {
+        use nix::sys::socket::ControlMessage;
+        match self {
+            Source::V4(info) => ControlMessage::Ipv4PacketInfo(info),
+            Source::V6(info) => ControlMessage::Ipv6PacketInfo(info),
         }
     }
 }

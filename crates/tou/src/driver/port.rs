@@ -282,7 +282,12 @@ impl Port {
         let src_ip = self.lock().asked.get(&destination);
         let datagram =
             Transmit { destination, ecn: None, contents: bytes, segment_size: None, src_ip };
-        self.udp.try_send((&self.socket).into(), &datagram)
+        self.try_send(&datagram)
+    }
+
+    /// Sends a datagram, or several of one size.
+    fn try_send(&self, datagram: &Transmit<'_>) -> io::Result<()> {
+        despite_pending_errors(|| self.udp.try_send((&self.socket).into(), datagram))
     }
 }
 
@@ -388,7 +393,8 @@ impl Port {
         scratch: &mut Vec<u8>,
     ) -> io::Result<()> {
         if contents.as_contiguous().is_none() {
-            match pieces::send(&self.socket, datagrams, src_ip, contents) {
+            let send = || pieces::send(&self.socket, datagrams, src_ip, contents);
+            match despite_pending_errors(send) {
                 Err(error) if !is_blocked(&error) => {
                     self.check_size(datagrams, src_ip, contents.joined(scratch))?;
                 }
@@ -428,9 +434,7 @@ impl Port {
             segment_size: several.then_some(datagrams.size),
             src_ip,
         };
-        let send = || self.udp.try_send((&self.socket).into(), &datagram);
-        // A pending ICMP report about an earlier datagram makes one call fail, whatever its peer.
-        match send().or_else(|error| if is_blocked(&error) { Err(error) } else { send() }) {
+        match self.try_send(&datagram) {
             Err(error) if several && !is_blocked(&error) => {
                 self.send_singly(datagrams, src_ip, contents)
             }
@@ -493,6 +497,13 @@ impl Port {
         // The callback may have installed another one.
         self.lock().on_stun.get_or_insert(callback);
     }
+}
+
+/// An ICMP report about an earlier datagram makes one call fail (SO_ERROR), whatever its peer. The
+/// datagram of that call has not left: it is sent again. Two reports may wait, of two peers.
+fn despite_pending_errors<T>(send: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    let again = |error| if is_blocked(&error) { Err(error) } else { send() };
+    send().or_else(again).or_else(again)
 }
 
 fn is_blocked(error: &io::Error) -> bool {

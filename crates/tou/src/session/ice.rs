@@ -23,6 +23,10 @@ const ABANDONED: Span = Span::from_millis(2500);
 /// The selected path is dead when nothing authentic has come from the remote address for this long.
 /// Both agents send a check every second.
 const DEAD_AFTER: Span = Span::from_secs(5);
+/// How long the host that was asked holds its checks back from an address behind a NAT. By then the
+/// asking host has its answer and has sent a check of its own, unless the way through the rendezvous
+/// is longer than the direct one by more than this.
+const HOLD: Span = Span::from_millis(500);
 /// Remote addresses whose last check is remembered.
 const HEARD_MAX: usize = 64;
 /// Addresses that were given up and are remembered.
@@ -95,6 +99,8 @@ pub(crate) struct Ice {
     /// The addresses of the peer's relays, and of this host's.
     remote_relays: BTreeSet<SocketAddr>,
     local_relays: BTreeSet<SocketAddr>,
+    /// Until then, checks are held back: see [`Ice::held_until`].
+    hold: Time,
     /// Addresses of the peer that this host has stopped using. The agent ignores checks from them.
     given_up: BTreeMap<SocketAddr, Candidate>,
 }
@@ -117,8 +123,27 @@ impl Ice {
             heard: BTreeMap::new(),
             remote_relays: BTreeSet::new(),
             local_relays: BTreeSet::new(),
+            hold: Time::ZERO,
             given_up: BTreeMap::new(),
         }
+    }
+
+    /// This host answers an offer now: it leaves the first checks to the peer.
+    pub(crate) fn hold(&mut self, now: Time) {
+        self.hold = now + HOLD;
+    }
+
+    /// When a check may go to `remote`; `None`: at once. The peer's NAT must have seen a check of the
+    /// peer before: a Linux router without a filter on its input would take this host's check for its
+    /// own, and give the peer's checks to this host another port.
+    pub(crate) fn held_until(&self, now: Time, remote: SocketAddr) -> Option<Time> {
+        let behind_nat =
+            |one: &Candidate| one.addr() == remote && one.kind() == CandidateKind::ServerReflexive;
+        let held = now < self.hold
+            && !self.heard.contains_key(&remote)
+            && remote.is_ipv4()
+            && self.agent.remote_candidates().any(|one| behind_nat(&one));
+        held.then_some(self.hold)
     }
 
     pub(crate) fn credentials(&self) -> &IceCreds {

@@ -1,21 +1,23 @@
 //! A UDP port with its sessions: the host of this process on a real network.
 
+mod revive;
+
 use super::addresses::{local_addresses, source_for};
 use super::host::{Allow, CloseReason, Event, Host, HostConfig, Outgoing, Route, SessionInfo};
 use super::one_session::{OUTAGE_MAX, SessionState};
-use super::rendezvous::RendezvousAddress;
+use super::rendezvous::{RendezvousAddress, resolve_all};
 use super::server::Channel;
-use super::stream::{self, StreamSender};
+use super::stream::StreamSender;
 use crate::driver::{Companion, Destination, Own, Waiters, block_on, register};
 use crate::endpoint::{ConnectError, Endpoint};
 use crate::handle::canonical;
 use crate::wire::SessionPeer;
 use crate::{Options, TouListener, TouSocket, TouStream, qlog};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -93,8 +95,10 @@ struct State {
     host: Host,
     streams: BTreeMap<usize, StreamSender>,
     next_stream: usize,
-    /// Servers for which a stream is to be opened.
+    /// Servers that have become silent.
     silent: Vec<usize>,
+    /// Servers that a thread tries to reach again.
+    reviving: BTreeSet<usize>,
     events: VecDeque<Event>,
     /// Why sessions ended, until the waiting threads have seen it.
     closed: BTreeMap<u32, CloseReason>,
@@ -118,7 +122,8 @@ impl Node {
     /// with it.
     ///
     /// # Errors
-    /// If the address cannot be bound, or a rendezvous's name not be resolved.
+    /// If the address cannot be bound, or no rendezvous's name be resolved. Of several, the others are
+    /// resolved later.
     pub fn bind(options: NodeOptions) -> io::Result<Node> {
         let NodeOptions { key, instance, allow, rendezvous, bind, connections, .. } = options;
         let outage_max = u64::try_from(options.outage_max.as_nanos()).unwrap_or(u64::MAX);
@@ -134,15 +139,13 @@ impl Node {
             source_for: Box::new(source_for),
         };
         let host = Host::new(config, local.port());
-        let servers = rendezvous
-            .iter()
-            .map(|one| one.resolve(local.is_ipv6()))
-            .collect::<io::Result<Vec<_>>>()?;
+        let servers = resolve_all(&rendezvous, local.is_ipv6())?;
         let state = Arc::new(Mutex::new(State {
             host,
             streams: BTreeMap::new(),
             next_stream: 0,
             silent: Vec::new(),
+            reviving: BTreeSet::new(),
             events: VecDeque::new(),
             closed: BTreeMap::new(),
             waiting: Vec::new(),
@@ -153,8 +156,8 @@ impl Node {
         let node = Node(Arc::new(Inner { socket, listener, state, rendezvous }));
         node.change(|state, _, now| {
             state.host.set_addresses(now, usable_addresses(local));
-            for server in servers {
-                state.host.add_rendezvous(now, server);
+            for (address, named) in servers.into_iter().zip(&node.0.rendezvous) {
+                state.host.add_rendezvous(now, address, named.key);
             }
         });
         node.watch()?;
@@ -303,49 +306,12 @@ impl Node {
                 state.host.set_in_use(tag, endpoint.session_len(tag) > 0);
             }
             state.take_events(now, endpoint, wakers);
-            std::mem::take(&mut state.silent)
+            let silent: BTreeSet<_> = std::mem::take(&mut state.silent).into_iter().collect();
+            let new: Vec<_> = silent.difference(&state.reviving).copied().collect();
+            state.reviving.extend(&new);
+            new
         });
-        for server in silent {
-            self.open_stream(server);
-        }
-    }
-
-    /// Connects to a rendezvous by TLS, because it does not answer over UDP.
-    fn open_stream(&self, server: usize) {
-        let Some(address) = self.0.rendezvous.get(server) else { return };
-        // A rendezvous without TLS is asked over UDP again and again anyway.
-        let Ok((sender, stream)) = stream::open(address) else { return };
-        let id = self.change_and_wake(|state, endpoint, now, wakers| {
-            let id = state.next_stream;
-            state.next_stream += 1;
-            state.streams.insert(id, sender);
-            state.host.stream_opened(now, server, id);
-            state.take_events(now, endpoint, wakers);
-            id
-        });
-        let inner = Arc::downgrade(&self.0);
-        let serve = move || serve_stream(&inner, server, id, stream);
-        let _ = thread::Builder::new().name("tou-stream".into()).spawn(serve);
-    }
-}
-
-/// Passes the messages of a stream to the node until either ends.
-fn serve_stream(inner: &Weak<Inner>, server: usize, id: usize, stream: stream::Stream) {
-    // How the stream ends does not matter: the host tries UDP again.
-    let _ = stream.run(|message| {
-        let Some(inner) = inner.upgrade() else { return };
-        Node(inner).change_and_wake(|state, endpoint, now, wakers| {
-            let address = state.host.server_address(server);
-            let channel = Channel::Stream(id);
-            state.handle(now, endpoint, channel, (None, address), message, wakers);
-        });
-    });
-    if let Some(inner) = inner.upgrade() {
-        Node(inner).change_and_wake(|state, endpoint, now, wakers| {
-            state.streams.remove(&id);
-            state.host.stream_closed(now, server, id);
-            state.take_events(now, endpoint, wakers);
-        });
+        silent.into_iter().for_each(|server| self.revive(server));
     }
 }
 
@@ -378,6 +344,7 @@ fn close_error(reason: CloseReason) -> io::Error {
         CloseReason::NotAllowed => ErrorKind::PermissionDenied,
         CloseReason::NotRegistered => ErrorKind::NotFound,
         CloseReason::Closed => ErrorKind::ConnectionAborted,
+        CloseReason::OwnKey => ErrorKind::InvalidInput,
         _ => ErrorKind::HostUnreachable,
     };
     io::Error::new(kind, reason)
@@ -412,20 +379,24 @@ impl State {
                 Event::Opened { tag, .. } => {
                     endpoint.open_session(*tag);
                 }
-                Event::PathFound { tag } => {
+                Event::PathFound { tag } | Event::PathChanged { tag } => {
                     endpoint.note_path(now, *tag, self.path_of(*tag));
-                    endpoint.path_found(now, *tag);
-                }
-                Event::PathChanged { tag } => {
-                    endpoint.note_path(now, *tag, self.path_of(*tag));
-                    endpoint.path_changed(now, *tag);
+                    if self.host.is_on_new_path(*tag) {
+                        endpoint.path_replaced(now, *tag);
+                    }
+                    match event {
+                        Event::PathFound { .. } => endpoint.path_found(now, *tag),
+                        _ => endpoint.path_changed(now, *tag),
+                    }
                 }
                 Event::PathLost { tag } => endpoint.note_path(now, *tag, None),
                 Event::Closed { tag, reason } => {
                     endpoint.close_session(*tag, Error::Unreachable);
                     self.closed.insert(*tag, *reason);
                 }
-                Event::Silent { server } => self.silent.push(*server),
+                Event::Silent { server } | Event::WrongKey { server, .. } => {
+                    self.silent.push(*server);
+                }
                 Event::StreamUnneeded { stream } => {
                     self.streams.remove(stream);
                 }
@@ -486,9 +457,9 @@ impl Companion for Arc<Mutex<State>> {
 
     fn relay(&mut self, now: Time, tag: u32, datagram: &[u8]) -> Option<Own> {
         let mut state = lock(self);
-        let Outgoing { channel, local, to, bytes } = state.host.wrap(now, tag, datagram)?;
+        let Outgoing { channel, local, to, bytes, .. } = state.host.wrap(now, tag, datagram)?;
         match channel {
-            Channel::Udp => Some(Own { local, to, bytes }),
+            Channel::Udp => Some(Own { local, to, bytes, ttl: None }),
             Channel::Stream(stream) => {
                 if let Some(sender) = state.streams.get(&stream) {
                     sender.send(bytes);
@@ -499,8 +470,8 @@ impl Companion for Arc<Mutex<State>> {
     }
 
     fn poll_transmit(&mut self) -> Option<Own> {
-        let Outgoing { local, to, bytes, .. } = lock(self).host.poll_transmit()?;
-        Some(Own { local, to, bytes })
+        let Outgoing { local, to, bytes, near, .. } = lock(self).host.poll_transmit()?;
+        Some(Own { local, to, bytes, ttl: near.then_some(Outgoing::NEAR_TTL) })
     }
 
     fn poll_timeout(&self) -> Option<Time> {

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use windlass_base::{Span, Time};
 use windlass_identity::PublicKey;
+use windlass_rendezvous::client::Failure;
 
 /// How long the first search for a path may take.
 const SEARCH_MAX: Span = Span::from_secs(30);
@@ -29,6 +30,8 @@ const UPGRADE_WAIT_MAX: Span = Span::from_secs(160);
 
 /// Early messages with candidates that are kept.
 const EARLY_MAX: usize = 8;
+/// Earlier attempts of the peer that are remembered.
+const PAST_MAX: usize = 16;
 
 /// Identifies an exchange through the rendezvous.
 pub(super) type IntroductionId = [u8; 16];
@@ -57,6 +60,29 @@ pub(super) enum PathNews {
     Lost,
 }
 
+/// One attempt of two hosts to exchange their candidates, at one rendezvous.
+#[derive(Clone, Debug)]
+pub(super) struct Exchange {
+    /// The number of the rendezvous.
+    pub(super) server: usize,
+    pub(super) introduction: IntroductionId,
+    /// Both hosts know the introduction, so that candidates may follow.
+    pub(super) is_open: bool,
+    pub(super) failure: Option<Failure>,
+}
+
+impl Exchange {
+    /// An offer of this host.
+    pub(super) fn offered(server: usize, introduction: IntroductionId) -> Exchange {
+        Exchange { server, introduction, is_open: false, failure: None }
+    }
+
+    /// An offer of the peer.
+    pub(super) fn accepted(server: usize, introduction: IntroductionId) -> Exchange {
+        Exchange { is_open: true, ..Exchange::offered(server, introduction) }
+    }
+}
+
 pub(super) struct Session {
     pub(super) peer: PublicKey,
     /// This host asked for the session.
@@ -64,11 +90,16 @@ pub(super) struct Session {
     pub(super) ice: Ice,
     /// The agent of a restart that has no path yet. The old path stays in use meanwhile.
     pub(super) restart: Option<Ice>,
-    pub(super) introduction: IntroductionId,
-    /// The rendezvous through which the hosts were introduced.
-    pub(super) server: usize,
+    /// The hosts meet at every rendezvous that both use; the first answer counts.
+    pub(super) exchanges: Vec<Exchange>,
+    /// The user name fragments of the peer's earlier attempts. One may arrive late, through a slower
+    /// rendezvous.
+    past: BTreeSet<String>,
     pub(super) state: SessionState,
     pub(super) path: Option<Pair>,
+    /// The last path, which may be lost, is another one than the path before: not only by its ports.
+    pub(super) is_on_new_path: bool,
+    last_path: Option<Pair>,
     /// When the current state began.
     pub(super) since: Time,
     pub(super) next_restart: Time,
@@ -94,7 +125,7 @@ impl Session {
         peer: PublicKey,
         asked: bool,
         ice: Ice,
-        (server, introduction): (usize, IntroductionId),
+        exchanges: Vec<Exchange>,
     ) -> Session {
         let state = if asked { SessionState::Introducing } else { SessionState::Searching };
         Session {
@@ -102,10 +133,12 @@ impl Session {
             asked,
             ice,
             restart: None,
-            introduction,
-            server,
+            exchanges,
+            past: BTreeSet::new(),
             state,
             path: None,
+            is_on_new_path: false,
+            last_path: None,
             since: now,
             next_restart: now,
             upgrade_at: None,
@@ -118,6 +151,22 @@ impl Session {
             // The two hosts use odd and even numbers, so that they never choose the same one.
             next_number: u32::from(asked),
         }
+    }
+
+    /// The peer begins another attempt.
+    pub(super) fn restart_with(&mut self, ice: Ice, exchange: Exchange) {
+        let earlier = self.searching().remote_credentials().map(|one| one.ufrag.clone());
+        if self.past.len() >= PAST_MAX {
+            self.past.pop_first();
+        }
+        self.past.extend(earlier);
+        self.restart = Some(ice);
+        self.exchanges = vec![exchange];
+    }
+
+    /// Whether the peer has begun another attempt since the one with these credentials.
+    pub(super) fn is_past(&self, credentials: &IceCreds) -> bool {
+        self.past.contains(&credentials.ufrag)
     }
 
     /// The agent that is looking for a path.
@@ -269,6 +318,11 @@ impl Session {
 
     fn set_path(&mut self, now: Time, path: Option<Pair>) {
         self.path = path;
+        if let Some(new) = path {
+            let ips = |pair: Pair| (pair.local.ip(), pair.remote.ip());
+            self.is_on_new_path = self.last_path.is_some_and(|old| ips(old) != ips(new));
+            self.last_path = path;
+        }
         let state = if path.is_some() { SessionState::Connected } else { SessionState::Lost };
         self.enter(now, state);
     }
@@ -307,8 +361,8 @@ mod tests {
         let peer = windlass_identity::SecretKey::from_seed([7; 32]).public_key();
         let mut ice = Ice::new(Clock::new(), false, credentials([1; 32]), 1);
         ice.add_local(at(1)).expect("a candidate");
-        let via = (0, [0; 16]);
-        let mut session = Session::new(Time::ZERO, peer, false, ice, via);
+        let exchanges = vec![Exchange::accepted(0, [0; 16])];
+        let mut session = Session::new(Time::ZERO, peer, false, ice, exchanges);
         session.answered = true;
         assert_eq!(session.offer(1, Kind::Answer).candidates.len(), 1);
 

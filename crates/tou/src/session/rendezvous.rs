@@ -3,7 +3,7 @@
 use super::answering::answering_first;
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 use windlass_base::address::{AddressError, parse_host};
 use windlass_identity::{ParseKeyError, PublicKey};
@@ -118,8 +118,11 @@ impl fmt::Display for RendezvousAddress {
 }
 
 impl RendezvousAddress {
-    /// The address for UDP: the first one that answers, of those that a socket of this family reaches.
-    pub(super) fn resolve(&self, ipv6: bool) -> io::Result<SocketAddr> {
+    /// The addresses for UDP that a socket of this family reaches, those that answer first.
+    ///
+    /// # Errors
+    /// The name cannot be resolved, or has no such address.
+    pub(super) fn resolve(&self, ipv6: bool) -> io::Result<Vec<SocketAddr>> {
         let none = || {
             let text = format!("{}: the name has no address that this host can use", self.host);
             io::Error::new(io::ErrorKind::NotFound, text)
@@ -137,7 +140,7 @@ impl RendezvousAddress {
         }
         // NATs are a matter of IPv4 mostly, so the address of that family is the useful one.
         addresses.sort_by_key(SocketAddr::is_ipv6);
-        answering_first(addresses).first().copied().ok_or_else(none)
+        if addresses.is_empty() { Err(none()) } else { Ok(answering_first(addresses)) }
     }
 }
 
@@ -145,6 +148,22 @@ impl RendezvousAddress {
 fn lacks_zone(address: &SocketAddr) -> bool {
     let SocketAddr::V6(address) = address else { return false };
     address.ip().is_unicast_link_local() && address.scope_id() == 0
+}
+
+/// The first address of each rendezvous, or an unspecified one for a name that cannot be resolved now.
+///
+/// # Errors
+/// No name can be resolved.
+pub(super) fn resolve_all(named: &[RendezvousAddress], ipv6: bool) -> io::Result<Vec<SocketAddr>> {
+    let resolved: Vec<_> = named.iter().map(|one| one.resolve(ipv6)).collect();
+    let any = resolved.iter().any(Result::is_ok);
+    let unknown = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    let first = |resolved: io::Result<Vec<SocketAddr>>| match resolved {
+        Ok(addresses) => Ok(addresses.first().copied().unwrap_or(unknown)),
+        Err(_) if any => Ok(unknown),
+        Err(error) => Err(error),
+    };
+    resolved.into_iter().map(first).collect()
 }
 
 #[cfg(test)]

@@ -34,8 +34,10 @@ pub(super) enum ServerEvent {
     Registered,
     /// The server refuses to register this host's key.
     RegistrationRefused { code: u16 },
-    /// The server does not answer.
+    /// The server does not answer, or not with a proof of its key.
     Silent,
+    /// The server has another key than the user named.
+    WrongKey { expected: PublicKey, found: PublicKey },
     /// Another host asks for a session.
     Asked { introduction: IntroductionId, from: PublicKey, body: Vec<u8> },
     /// The other host of an introduction has answered.
@@ -52,6 +54,13 @@ pub(super) struct Server {
     channel: Channel,
     credentials: Option<TurnCredentials>,
     answers: bool,
+    /// Neither UDP nor TLS reaches the server.
+    unreachable: bool,
+    /// The key that the user named, and the one that the server has instead.
+    expected: Option<PublicKey>,
+    wrong_key: Option<PublicKey>,
+    /// Over UDP the server does not prove its key, as older ones do not.
+    unproved: bool,
     probe: Option<UdpProbe>,
     rng: Rng,
     events: VecDeque<ServerEvent>,
@@ -64,23 +73,29 @@ struct UdpProbe {
 }
 
 impl Server {
-    /// A server at `address`. With `publish`, this host's key is registered there.
+    /// A server at `address`, which has the key `expected` if there is one. With `publish`, this host's
+    /// key is registered there.
     pub(super) fn new(
         now: Time,
         (key, instance): (&SecretKey, Instance),
-        address: SocketAddr,
+        (address, expected): (SocketAddr, Option<PublicKey>),
         publish: bool,
         seed: u64,
     ) -> Server {
         let transport = Transport::Datagram;
         let mut rng = Rng::new(seed);
-        let config = Config { secret: key.clone(), instance, publish, transport };
+        let secret = key.clone();
+        let config = Config { secret, instance, publish, transport, server_key: expected };
         Server {
             client: Client::new(config, Rng::new(rng.bits()), now),
             address,
             channel: Channel::Udp,
             credentials: None,
             answers: false,
+            unreachable: false,
+            expected,
+            wrong_key: None,
+            unproved: false,
             probe: None,
             rng,
             events: VecDeque::new(),
@@ -104,6 +119,37 @@ impl Server {
     /// The server has answered, and has not been silent since.
     pub(super) fn answers(&self) -> bool {
         self.answers
+    }
+
+    /// Neither UDP nor TLS has reached the server since it last answered.
+    pub(super) fn is_unreachable(&self) -> bool {
+        self.unreachable
+    }
+
+    /// The caller could not open a stream.
+    pub(super) fn note_unreachable(&mut self) {
+        self.unreachable = !self.answers;
+    }
+
+    /// The key that the user named and the one that the server has, if they differ.
+    pub(super) fn wrong_key(&self) -> Option<(PublicKey, PublicKey)> {
+        self.expected.zip(self.wrong_key)
+    }
+
+    /// The server has shown another key than the user named.
+    pub(super) fn note_wrong_key(&mut self, found: PublicKey) {
+        self.answers = false;
+        let is_news = self.wrong_key.replace(found) != Some(found);
+        if let Some(expected) = self.expected.filter(|_| is_news) {
+            self.events.push_back(ServerEvent::WrongKey { expected, found });
+        }
+    }
+
+    /// The server's name stands for another address now.
+    pub(super) fn move_to(&mut self, now: Time, address: SocketAddr) {
+        self.address = address;
+        (self.credentials, self.unproved) = (None, false);
+        self.use_channel(now, Channel::Udp);
     }
 
     /// User name and password for the relay.
@@ -166,6 +212,11 @@ impl Server {
         self.client.refuse(introduction, code);
     }
 
+    /// Stops offering: another server was faster.
+    pub(super) fn withdraw(&mut self, introduction: IntroductionId) {
+        self.client.withdraw(introduction);
+    }
+
     /// Forgets an introduction whose session has ended.
     pub(super) fn forget(&mut self, introduction: IntroductionId) {
         self.client.forget(introduction);
@@ -174,7 +225,9 @@ impl Server {
     /// Handles a message of the server. False if it is not one of the rendezvous.
     pub(super) fn handle(&mut self, now: Time, bytes: &[u8]) -> bool {
         let handled = self.client.handle(now, bytes);
-        self.answers |= handled;
+        if handled {
+            (self.answers, self.unreachable) = (true, false);
+        }
         self.take_events();
         handled
     }
@@ -196,7 +249,8 @@ impl Server {
 
     /// A request to send over UDP while a stream is in use.
     pub(super) fn poll_probe(&mut self, now: Time) -> Option<Vec<u8>> {
-        let probe = self.probe.as_mut().filter(|probe| probe.next <= now)?;
+        let unproved = self.unproved;
+        let probe = self.probe.as_mut().filter(|probe| probe.next <= now && !unproved)?;
         probe.next = now + UDP_PROBE_INTERVAL;
         let id = u128::from(self.rng.bits()) << 32 | u128::from(self.rng.bits() >> 32);
         let transaction = TransactionId::from(id);
@@ -205,7 +259,8 @@ impl Server {
     }
 
     pub(super) fn poll_timeout(&self) -> Time {
-        let probe = self.probe.as_ref().map_or(Time::MAX, |probe| probe.next);
+        let probe = self.probe.as_ref().filter(|_| !self.unproved);
+        let probe = probe.map_or(Time::MAX, |probe| probe.next);
         self.client.poll_timeout().min(probe)
     }
 
@@ -218,7 +273,18 @@ impl Server {
         while let Some(event) = self.client.poll_event() {
             let event = match event {
                 Event::Mapped(_) => ServerEvent::Mapped,
-                Event::Registered => ServerEvent::Registered,
+                Event::Registered => {
+                    self.wrong_key = None;
+                    ServerEvent::Registered
+                }
+                Event::NotProved { found: Some(found) } => {
+                    self.note_wrong_key(found);
+                    continue;
+                }
+                Event::NotProved { found: None } => {
+                    (self.answers, self.unproved) = (false, true);
+                    ServerEvent::Silent
+                }
                 Event::Credentials(credentials) => {
                     self.credentials = Some(credentials);
                     ServerEvent::Credentials

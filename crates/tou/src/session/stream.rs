@@ -9,10 +9,12 @@ use rustix::net::sockopt;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
+use std::collections::VecDeque;
+use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 use windlass_base::dial::Attempts;
@@ -20,9 +22,12 @@ use windlass_identity::PublicKey;
 
 /// How long to wait for each address.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Bytes that may wait for the stream. Beyond it datagrams are dropped, as a full queue of a link
-/// would do.
+/// Bytes that may wait for the stream. Beyond it datagrams for peers are dropped, as a full queue of
+/// a link would do. Requests to the server are not: over a stream they are not repeated (RFC 8489
+/// §6.2.2).
 const BACKLOG_MAX: usize = 256 << 10;
+/// Reads before messages are delivered and others sent.
+const TURN: usize = 16;
 /// The longest message, header included.
 const FRAME_MAX: usize = 20 + (1 << 16);
 
@@ -58,8 +63,63 @@ pub(super) struct Stream {
     tls: ClientConnection,
     messages: Receiver<Vec<u8>>,
     woken: Woken,
+    outbox: Outbox,
     inbox: Vec<u8>,
+    /// The key that the server has shown, if it is not the expected one.
+    wrong_key: Arc<OnceLock<PublicKey>>,
 }
+
+/// Messages that wait until TLS takes them. TLS holds 64 KiB at most by itself, and what it does not
+/// take must not be lost in the middle of a message.
+#[derive(Default)]
+struct Outbox {
+    messages: VecDeque<Vec<u8>>,
+    /// The bytes of the first message that TLS has taken.
+    taken: usize,
+    bytes: usize,
+}
+
+impl Outbox {
+    fn push(&mut self, message: Vec<u8>) {
+        if self.bytes + message.len() <= BACKLOG_MAX || !is_data(&message) {
+            self.bytes += message.len();
+            self.messages.push_back(message);
+        }
+    }
+
+    /// Passes on what `out` takes, which may be less than all.
+    fn write_to(&mut self, out: &mut impl Write) -> io::Result<()> {
+        while let Some(message) = self.messages.front() {
+            let count = out.write(&message[self.taken..])?;
+            self.taken += count;
+            self.bytes -= count;
+            if self.taken < message.len() {
+                break;
+            }
+            self.messages.pop_front();
+            self.taken = 0;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a message carries a datagram for a peer: ChannelData, or a Send indication (RFC 8656
+/// §12.4, §11.1).
+fn is_data(message: &[u8]) -> bool {
+    message.first().is_some_and(|first| first >> 6 != 0) || message.starts_with(&[0, 0x16])
+}
+
+/// The rendezvous has another key than the user named.
+#[derive(Debug)]
+pub(super) struct WrongKey(pub(super) PublicKey);
+
+impl fmt::Display for WrongKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the rendezvous has the key {}", self.0)
+    }
+}
+
+impl std::error::Error for WrongKey {}
 
 /// Connects to a rendezvous by TCP and begins TLS.
 pub(super) fn open(address: &RendezvousAddress) -> io::Result<(StreamSender, Stream)> {
@@ -105,12 +165,14 @@ fn begin(tcp: TcpStream, address: &RendezvousAddress) -> io::Result<(StreamSende
     let host = address.host.split('%').next().unwrap_or(&address.host);
     let name = ServerName::try_from(host.to_owned())
         .map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
-    let tls =
-        ClientConnection::new(Arc::new(config(address.key)), name).map_err(io::Error::other)?;
+    let wrong_key = Arc::new(OnceLock::new());
+    let config = config(address.key, Arc::clone(&wrong_key));
+    let tls = ClientConnection::new(Arc::new(config), name).map_err(io::Error::other)?;
     let (bytes, messages) = channel();
     let (waker, woken) = wake::pair()?;
     let sender = StreamSender { bytes, waker };
-    Ok((sender, Stream { tcp, tls, messages, woken, inbox: Vec::new() }))
+    let (outbox, inbox) = (Outbox::default(), Vec::new());
+    Ok((sender, Stream { tcp, tls, messages, woken, outbox, inbox, wrong_key }))
 }
 
 /// A NAT that has restarted breaks the connection without a word. Probes notice it within about 20 s,
@@ -125,9 +187,9 @@ fn notice_breaks(tcp: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-fn config(key: Option<PublicKey>) -> ClientConfig {
+fn config(key: Option<PublicKey>, wrong_key: Arc<OnceLock<PublicKey>>) -> ClientConfig {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = Arc::new(RendezvousVerifier { key, provider: Arc::clone(&provider) });
+    let verifier = Arc::new(RendezvousVerifier { key, wrong_key, provider: Arc::clone(&provider) });
     ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])
         .expect("ring has TLS 1.3")
@@ -138,33 +200,36 @@ fn config(key: Option<PublicKey>) -> ClientConfig {
 
 impl Stream {
     /// Runs until the stream ends. `deliver` gets each message.
-    pub(super) fn run(mut self, mut deliver: impl FnMut(&[u8])) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// [`WrongKey`], or what the socket or TLS reports.
+    pub(super) fn run(mut self, deliver: impl FnMut(&[u8])) -> io::Result<()> {
+        let ended = self.serve(deliver);
+        match self.wrong_key.get() {
+            Some(found) => Err(io::Error::new(ErrorKind::PermissionDenied, WrongKey(*found))),
+            None => ended,
+        }
+    }
+
+    fn serve(&mut self, mut deliver: impl FnMut(&[u8])) -> io::Result<()> {
         loop {
             self.take_messages()?;
             self.write()?;
             self.wait()?;
-            if !self.read()? {
+            let goes_on = self.read()?;
+            self.take_frames(&mut deliver)?;
+            if !goes_on {
                 return Ok(());
-            }
-            while let Some(frame) = self.next_frame()? {
-                deliver(&frame);
             }
         }
     }
 
-    /// Passes queued messages to TLS, and ends if the sender is gone.
+    /// Queues the messages of the sender, and ends if it is gone.
     fn take_messages(&mut self) -> io::Result<()> {
         use std::sync::mpsc::TryRecvError;
-        // Before the first message of this turn: each message gives TLS something to write.
-        let is_backed_up = self.is_backed_up();
-        let mut queued = 0;
         loop {
             match self.messages.try_recv() {
-                Ok(message) if queued < BACKLOG_MAX && !is_backed_up => {
-                    queued += message.len();
-                    self.tls.writer().write_all(&message)?;
-                }
-                Ok(_) => {}
+                Ok(message) => self.outbox.push(message),
                 Err(TryRecvError::Empty) => return Ok(()),
                 Err(TryRecvError::Disconnected) => {
                     return Err(io::Error::new(ErrorKind::BrokenPipe, "closed"));
@@ -173,22 +238,20 @@ impl Stream {
         }
     }
 
-    /// The socket has not taken what TLS wants to send. Before the handshake is complete, TLS
-    /// queues by itself.
-    fn is_backed_up(&self) -> bool {
-        !self.tls.is_handshaking() && self.tls.wants_write()
-    }
-
+    /// Writes until the socket is full, or nothing waits. During the handshake messages wait.
     fn write(&mut self) -> io::Result<()> {
-        while self.tls.wants_write() {
+        loop {
+            self.outbox.write_to(&mut self.tls.writer())?;
+            if !self.tls.wants_write() {
+                return Ok(());
+            }
             match self.tls.write_tls(&mut self.tcp) {
                 Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
     }
 
     fn wait(&mut self) -> io::Result<()> {
@@ -204,9 +267,9 @@ impl Stream {
         Ok(())
     }
 
-    /// Reads what has arrived. False at the end of the stream.
+    /// Reads for a turn what has arrived. False at the end of the stream.
     fn read(&mut self) -> io::Result<bool> {
-        loop {
+        for _ in 0..TURN {
             match self.tls.read_tls(&mut self.tcp) {
                 Ok(0) => return Ok(false),
                 Ok(_) => {}
@@ -219,21 +282,25 @@ impl Stream {
             self.inbox.resize(at + state.plaintext_bytes_to_read(), 0);
             self.tls.reader().read_exact(&mut self.inbox[at..])?;
         }
+        Ok(true)
     }
 
-    /// Takes the next complete message from the bytes received.
-    fn next_frame(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let Some(len) = frame_len(&self.inbox) else { return Ok(None) };
-        if len > FRAME_MAX {
-            return Err(io::Error::new(ErrorKind::InvalidData, "no STUN message"));
+    /// Delivers the complete messages of the bytes received.
+    fn take_frames(&mut self, deliver: &mut impl FnMut(&[u8])) -> io::Result<()> {
+        let mut at = 0;
+        while let Some(len) = frame_len(&self.inbox[at..]) {
+            if len > FRAME_MAX {
+                return Err(io::Error::new(ErrorKind::InvalidData, "no STUN message"));
+            }
+            let padded = len.next_multiple_of(4);
+            if self.inbox.len() - at < padded {
+                break;
+            }
+            deliver(&self.inbox[at..at + len]);
+            at += padded;
         }
-        let padded = len.next_multiple_of(4);
-        if self.inbox.len() < padded {
-            return Ok(None);
-        }
-        let mut frame: Vec<u8> = self.inbox.drain(..padded).collect();
-        frame.truncate(len);
-        Ok(Some(frame))
+        self.inbox.drain(..at);
+        Ok(())
     }
 }
 
@@ -249,6 +316,8 @@ fn frame_len(bytes: &[u8]) -> Option<usize> {
 #[derive(Debug)]
 struct RendezvousVerifier {
     key: Option<PublicKey>,
+    /// Gets the key that was found instead of the expected one.
+    wrong_key: Arc<OnceLock<PublicKey>>,
     provider: Arc<rustls::crypto::CryptoProvider>,
 }
 
@@ -266,6 +335,7 @@ impl ServerCertVerifier for RendezvousVerifier {
             .map_err(|error| unexpected(format!("the rendezvous's key: {error}")))?;
         match self.key {
             Some(expected) if expected != found => {
+                let _ = self.wrong_key.set(found);
                 Err(unexpected(format!("the rendezvous has the key {found}, expected {expected}")))
             }
             _ => Ok(ServerCertVerified::assertion()),
@@ -307,6 +377,48 @@ impl ServerCertVerifier for RendezvousVerifier {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Takes a few bytes at a time, as a bounded buffer does.
+    struct Narrow(Vec<u8>, usize);
+
+    impl Write for Narrow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let count = bytes.len().min(self.1);
+            self.0.extend_from_slice(&bytes[..count]);
+            self.1 -= count;
+            Ok(count)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_message_that_fits_in_part_goes_on_where_it_stopped() {
+        let mut outbox = Outbox::default();
+        let messages = [vec![0x40; 100], vec![0x41; 300], vec![0x42; 8]];
+        messages.iter().for_each(|message| outbox.push(message.clone()));
+        let mut out = Narrow(Vec::new(), 0);
+        while outbox.bytes > 0 {
+            out.1 = 7;
+            outbox.write_to(&mut out).expect("it takes some");
+        }
+        assert_eq!(out.0, messages.concat());
+    }
+
+    #[test]
+    fn datagrams_beyond_the_backlog_are_dropped_and_requests_are_not() {
+        let mut outbox = Outbox::default();
+        let datagram = |kind: [u8; 2]| [&kind[..], &[0; 998]].concat();
+        (0..1000).for_each(|_| outbox.push(datagram([0x40, 0])));
+        let full = outbox.bytes;
+        assert!((BACKLOG_MAX - 1000..=BACKLOG_MAX).contains(&full), "{full} bytes");
+        outbox.push(datagram([0, 0x16]));
+        assert_eq!(outbox.bytes, full, "a Send indication");
+        outbox.push(datagram([0, 0x04]));
+        assert_eq!(outbox.bytes, full + 1000, "a Refresh request");
+    }
 
     #[test]
     fn messages_are_framed_by_their_own_lengths() {

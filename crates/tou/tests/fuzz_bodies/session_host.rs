@@ -40,7 +40,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let (tags, asked) = (Vec::new(), Vec::new());
     let mut world = World { bytes: bytes.iter(), host, now, tags, asked };
     world.host.set_addresses(now, [local(1)]);
-    world.host.add_rendezvous(now, server());
+    world.host.add_rendezvous(now, server(), None);
     for _ in 0..STEPS_MAX {
         let Some(&kind) = world.bytes.next() else { break };
         world.step(kind);

@@ -2,6 +2,7 @@
 
 use super::{Port, PortState};
 use crate::driver::companion::{Companion, Destination, Own};
+use crate::driver::short_lived;
 use crate::endpoint::{Addresses, Contents, Datagrams};
 use crate::wire::SessionPeer;
 use quinn_udp::Transmit;
@@ -28,6 +29,10 @@ impl Port {
     }
 
     fn send_one(&self, own: &Own) -> io::Result<()> {
+        if let Some(ttl) = own.ttl {
+            let source = own.local.map(|ip| self.mapped_source(ip));
+            return short_lived::send(&self.socket, (source, self.mapped(own.to)), ttl, &own.bytes);
+        }
         let datagram = Transmit {
             destination: self.mapped(own.to),
             ecn: None,
@@ -35,7 +40,7 @@ impl Port {
             segment_size: None,
             src_ip: own.local.map(|ip| self.mapped_source(ip)),
         };
-        self.udp.try_send((&self.socket).into(), &datagram)
+        self.try_send(&datagram)
     }
 
     fn mapped_source(&self, ip: IpAddr) -> IpAddr {

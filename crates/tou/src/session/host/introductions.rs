@@ -2,11 +2,14 @@
 
 use super::{CloseReason, Event, Host};
 use crate::session::offer::{Kind, Offer, Sent};
-use crate::session::one_session::{IntroductionId, RETRY_AFTER_REFUSAL, Session, SessionState};
+use crate::session::one_session::{
+    Exchange, IntroductionId, RETRY_AFTER_REFUSAL, Session, SessionState,
+};
 use crate::session::server::{Server, ServerEvent};
 use is::IceCreds;
 use windlass_base::Time;
 use windlass_identity::PublicKey;
+use windlass_rendezvous::client::Failure;
 use windlass_rendezvous::message::Refused;
 
 /// The tag belongs to another session.
@@ -16,9 +19,8 @@ impl Host {
     /// Begins a session with `peer`: the first introduction.
     pub(super) fn ask(&mut self, now: Time, tag: u32, peer: PublicKey) {
         let ice = self.new_ice(true);
-        let session = Session::new(now, peer, true, ice, (self.best_server(), [0; 16]));
-        self.sessions.insert(tag, session);
-        self.send_offer(now, tag);
+        self.sessions.insert(tag, Session::new(now, peer, true, ice, Vec::new()));
+        self.send_offers(now, tag);
         self.want_relays(now);
     }
 
@@ -27,14 +29,11 @@ impl Host {
     pub(super) fn ask_again(&mut self, now: Time, tag: u32) {
         self.renew_relays_of_lost(now, tag);
         let ice = self.new_ice(true);
-        let server = self.best_server();
         let Some(session) = self.sessions.get_mut(&tag) else { return };
         session.restart = Some(ice);
-        self.servers[session.server].forget(session.introduction);
-        session.server = server;
         session.answered = false;
         session.note_attempt(now);
-        self.send_offer(now, tag);
+        self.send_offers(now, tag);
         self.want_relays(now);
     }
 
@@ -48,16 +47,18 @@ impl Host {
         }
     }
 
-    fn send_offer(&mut self, now: Time, tag: u32) {
+    /// Asks every rendezvous for the peer, side by side: one may be dead, and the peer registered at
+    /// another.
+    fn send_offers(&mut self, now: Time, tag: u32) {
         let Some(session) = self.sessions.get_mut(&tag) else { return };
+        for Exchange { server, introduction, .. } in session.exchanges.drain(..) {
+            self.servers[server].forget(introduction);
+        }
         let body = session.offer(tag, Kind::Offer).encode();
-        session.introduction = self.servers[session.server].introduce(now, session.peer, body);
-    }
-
-    /// The rendezvous that answered last, or the first one.
-    fn best_server(&self) -> usize {
-        let answers = self.servers.iter().position(|server| server.answers());
-        answers.unwrap_or(0)
+        for (number, server) in self.servers.iter_mut().enumerate() {
+            let introduction = server.introduce(now, session.peer, body.clone());
+            session.exchanges.push(Exchange::offered(number, introduction));
+        }
     }
 
     pub(super) fn handle_server_event(&mut self, now: Time, server: usize, event: ServerEvent) {
@@ -76,6 +77,9 @@ impl Host {
                 self.events.push_back(Event::RegistrationRefused { server, code });
             }
             ServerEvent::Silent => self.events.push_back(Event::Silent { server }),
+            ServerEvent::WrongKey { expected, found } => {
+                self.events.push_back(Event::WrongKey { server, expected, found });
+            }
             ServerEvent::Asked { introduction, from, body } => {
                 self.handle_asked(now, (server, introduction), from, &body);
             }
@@ -84,7 +88,8 @@ impl Host {
             }
             ServerEvent::More { from, body } => self.handle_more(now, from, &body),
             ServerEvent::Failed { introduction, code } => {
-                self.handle_failure(now, introduction, code);
+                let failure = code.map_or(Failure::Silent, Failure::Refused);
+                self.handle_failure(now, introduction, failure);
             }
         }
     }
@@ -105,8 +110,11 @@ impl Host {
             session.note_news(now);
             // An offer may have waited for the answer that brought the address. It can name it then,
             // which saves a round trip.
-            if session.server == server && session.asked && !session.answered {
-                let introduction = session.introduction;
+            if !session.asked || session.answered {
+                continue;
+            }
+            let at_server = session.exchanges.iter().find(|one| one.server == server);
+            if let Some(Exchange { introduction, .. }) = at_server.cloned() {
                 let body = || session.offer(*tag, Kind::Offer).encode();
                 self.servers[server].revise(now, introduction, body);
             }
@@ -180,19 +188,32 @@ impl Host {
         offer: &Offer,
     ) {
         let tag = offer.tag;
-        let repeated = self.sessions.get(&tag).is_some_and(|one| one.introduction == introduction);
+        let exchange = Exchange::accepted(server, introduction);
+        if self.sessions.get(&tag).is_some_and(|one| one.is_past(&offer.credentials)) {
+            return self.servers[server].refuse(introduction, Refused::CONFLICT);
+        }
+        // Through another rendezvous, or because the peer had no answer for long.
+        let repeated = self
+            .sessions
+            .get_mut(&tag)
+            .is_some_and(|one| one.searching().remote_credentials() == Some(&offer.credentials));
         if !repeated {
             self.renew_relays_of_lost(now, tag);
-            let ice = self.new_ice(false);
+            let mut ice = self.new_ice(false);
+            ice.hold(now);
             if let Some(session) = self.sessions.get_mut(&tag) {
-                session.restart = Some(ice);
-                (session.server, session.introduction) = (server, introduction);
+                session.restart_with(ice, exchange);
             } else {
-                let via = (server, introduction);
-                self.sessions.insert(tag, Session::new(now, from, false, ice, via));
+                let session = Session::new(now, from, false, ice, vec![exchange]);
+                self.sessions.insert(tag, session);
                 self.events.push_back(Event::Opened { tag, peer: from, asked: false });
             }
+            self.open_own_nat(&offer.candidates);
             self.start_checks(now, tag, &offer.credentials, &offer.candidates);
+        } else if let Some(session) = self.sessions.get_mut(&tag)
+            && session.exchanges.iter().all(|one| one.introduction != introduction)
+        {
+            session.exchanges.push(exchange);
         }
         let Some(session) = self.sessions.get_mut(&tag) else { return };
         session.answered = true;
@@ -207,11 +228,18 @@ impl Host {
     fn handle_answer(&mut self, now: Time, introduction: IntroductionId, body: &[u8]) {
         let Ok(offer) = Offer::decode(body) else { return };
         let Some(session) = self.sessions.get_mut(&offer.tag) else { return };
-        let awaited = session.introduction == introduction && !session.answered;
+        let is_this = |one: &Exchange| one.introduction == introduction;
+        let awaited = session.exchanges.iter().any(is_this) && !session.answered;
         if !awaited || offer.kind != Kind::Answer {
             return;
         }
         session.answered = true;
+        for exchange in &mut session.exchanges {
+            exchange.is_open = is_this(exchange);
+            if !exchange.is_open {
+                self.servers[exchange.server].withdraw(exchange.introduction);
+            }
+        }
         if session.state == SessionState::Introducing {
             session.enter(now, SessionState::Searching);
         }
@@ -231,25 +259,60 @@ impl Host {
         self.permit(now, tag);
     }
 
-    fn handle_failure(&mut self, now: Time, introduction: IntroductionId, code: Option<u16>) {
-        let of_this = |(_, one): &(&u32, &mut Session)| one.introduction == introduction;
-        let Some((tag, session)) = self.sessions.iter_mut().find(of_this) else { return };
-        let tag = *tag;
-        // A session that had a path asks again: the peer may only be away for a moment.
-        if session.restart.is_some() {
-            session.next_restart = now + RETRY_AFTER_REFUSAL;
+    fn handle_failure(&mut self, now: Time, introduction: IntroductionId, failure: Failure) {
+        let found = self.sessions.iter_mut().find_map(|(tag, session)| {
+            let mut all = session.exchanges.iter();
+            let at = all.position(|one| one.introduction == introduction)?;
+            Some((*tag, session, at))
+        });
+        let Some((tag, session, at)) = found.filter(|(_, session, _)| !session.answered) else {
             return;
-        }
-        if session.answered {
-            return;
-        }
-        let reason = match code {
-            Some(Refused::FORBIDDEN) => CloseReason::NotAllowed,
-            Some(Refused::NOT_FOUND) => CloseReason::NotRegistered,
-            Some(code) => CloseReason::Refused(code),
-            // The rendezvous or the peer is silent. A stream may still be opened.
-            None => return self.send_offer(now, tag),
         };
-        self.end(tag, reason);
+        if failure == Failure::Silent && session.restart.is_none() {
+            // The rendezvous or the peer is silent. A stream may still be opened.
+            let body = session.offer(tag, Kind::Offer).encode();
+            let exchange = &mut session.exchanges[at];
+            let server = &mut self.servers[exchange.server];
+            exchange.introduction = server.introduce(now, session.peer, body);
+            return;
+        }
+        session.exchanges[at].failure = Some(failure);
+        // A session that had a path asks again: the peer may only be away for a moment.
+        if session.restart.is_some() && session.exchanges.iter().all(|one| one.failure.is_some()) {
+            session.next_restart = now + RETRY_AFTER_REFUSAL;
+        }
+    }
+
+    /// Why no rendezvous can introduce the hosts of a session; `None` while one still may, or if none
+    /// has answered at all.
+    pub(super) fn refusal(&self, session: &Session) -> Option<CloseReason> {
+        let mut reasons = Vec::new();
+        for exchange in session.exchanges.iter().filter(|_| !session.answered) {
+            let server = &self.servers[exchange.server];
+            match (exchange.failure, server.wrong_key()) {
+                (Some(Failure::Refused(code)), _) => reasons.push(reason(code)),
+                (Some(Failure::Silent), _) => reasons.push(CloseReason::NoAnswer),
+                (None, Some((expected, found))) => {
+                    reasons.push(CloseReason::WrongKey { expected, found });
+                }
+                (None, None) if server.is_unreachable() => {}
+                (None, None) => return None,
+            }
+        }
+        // The peer's own answer explains most, then a rendezvous that knows the peer.
+        reasons.into_iter().min_by_key(|reason| match reason {
+            CloseReason::NotAllowed => 0,
+            CloseReason::Refused(_) | CloseReason::NoAnswer => 1,
+            CloseReason::NotRegistered => 2,
+            _ => 3,
+        })
+    }
+}
+
+fn reason(code: u16) -> CloseReason {
+    match code {
+        Refused::FORBIDDEN => CloseReason::NotAllowed,
+        Refused::NOT_FOUND => CloseReason::NotRegistered,
+        code => CloseReason::Refused(code),
     }
 }

@@ -7,6 +7,8 @@
 //! - [`Event::Opened`] and [`Event::Closed`]: open and close the session at the endpoint.
 //! - [`Event::PathFound`]: call [`path_found`](crate::Endpoint::path_found).
 //! - [`Event::PathChanged`]: call [`path_changed`](crate::Endpoint::path_changed).
+//! - With both: call [`path_replaced`](crate::Endpoint::path_replaced) before, if the session
+//!   [is on another path](Host::is_on_new_path) than it was.
 //! - A datagram to a virtual peer address goes where [`Host::route`] says.
 
 mod arrivals;
@@ -93,6 +95,19 @@ pub struct Outgoing {
     pub to: SocketAddr,
     /// The contents.
     pub bytes: Vec<u8>,
+    /// The datagram shall pass this host's own NAT and end at the next router: it opens the way for
+    /// those of the peer. Send it with a time to live of [`Outgoing::NEAR_TTL`].
+    pub near: bool,
+}
+
+impl Outgoing {
+    /// The time to live of a datagram that ends behind this host's own NAT.
+    pub const NEAR_TTL: u8 = 2;
+
+    /// A datagram whose source address the system chooses.
+    pub(crate) fn plain(channel: Channel, to: SocketAddr, bytes: Vec<u8>) -> Outgoing {
+        Outgoing { channel, local: None, to, bytes, near: false }
+    }
 }
 
 /// Where the datagrams of a session go now.
@@ -129,6 +144,15 @@ pub enum CloseReason {
     Closed,
     /// The rendezvous or the peer refused, with this error code of STUN.
     Refused(u16),
+    /// The rendezvous has another key than the user named.
+    WrongKey {
+        /// The key that the user named.
+        expected: PublicKey,
+        /// The key of the rendezvous.
+        found: PublicKey,
+    },
+    /// The key is that of this host itself.
+    OwnKey,
 }
 
 impl fmt::Display for CloseReason {
@@ -146,6 +170,12 @@ impl fmt::Display for CloseReason {
             CloseReason::Lost => f.write_str("the path to the peer was lost"),
             CloseReason::Closed => f.write_str("the session was closed"),
             CloseReason::Refused(code) => write!(f, "refused with error {code}"),
+            CloseReason::WrongKey { expected, found } => {
+                write!(f, "the rendezvous has the key {found}, expected {expected}")
+            }
+            CloseReason::OwnKey => {
+                f.write_str("this is the key of this host itself; name the key of another host")
+            }
         }
     }
 }
@@ -200,6 +230,16 @@ pub enum Event {
         server: usize,
         /// 403: the signature is wrong; 409: another host has registered this key.
         code: u16,
+    },
+    /// The rendezvous has another key than the user named. This host does not use it, and tries it
+    /// again from time to time.
+    WrongKey {
+        /// The rendezvous.
+        server: usize,
+        /// The key that the user named.
+        expected: PublicKey,
+        /// The key of the rendezvous.
+        found: PublicKey,
     },
     /// The rendezvous does not answer over UDP. The caller may connect to it with TLS and call
     /// [`Host::stream_opened`].
@@ -257,6 +297,8 @@ pub struct Host {
     streams: BTreeMap<usize, usize>,
     sessions: BTreeMap<u32, Session>,
     transmits: VecDeque<Outgoing>,
+    /// Checks that are held back, in the order of their times.
+    held: VecDeque<(Time, Outgoing)>,
     events: VecDeque<Event>,
     /// When relays were last needed.
     relays_used: Time,
@@ -286,6 +328,7 @@ impl Host {
             streams: BTreeMap::new(),
             sessions: BTreeMap::new(),
             transmits: VecDeque::new(),
+            held: VecDeque::new(),
             events: VecDeque::new(),
             relays_used: Time::ZERO,
             relays_retry: Time::ZERO,
@@ -303,16 +346,50 @@ impl Host {
         self.config.allow = allow;
     }
 
-    /// Adds a rendezvous at a UDP address. Returns its number.
-    pub fn add_rendezvous(&mut self, now: Time, address: SocketAddr) -> usize {
+    /// Adds a rendezvous at a UDP address. Returns its number. With a key, the rendezvous must prove
+    /// that it has it; over a stream the caller verifies it. An unspecified address means that none
+    /// is known yet: nothing is sent until [`Host::rendezvous_moved`].
+    pub fn add_rendezvous(
+        &mut self,
+        now: Time,
+        address: SocketAddr,
+        key: Option<PublicKey>,
+    ) -> usize {
         let publish = self.config.allow != Allow::NoHost;
         let mut seed = [0; 8];
         (self.config.random)(&mut seed);
         let identity = (&self.config.key, self.config.instance);
         let seed = u64::from_be_bytes(seed);
-        self.servers.push(Server::new(now, identity, address, publish, seed));
+        self.servers.push(Server::new(now, identity, (address, key), publish, seed));
         self.handle_timeout(now);
         self.servers.len() - 1
+    }
+
+    /// The name of a rendezvous stands for another address now.
+    pub fn rendezvous_moved(&mut self, now: Time, server: usize, address: SocketAddr) {
+        self.servers[server].move_to(now, address);
+        self.handle_timeout(now);
+    }
+
+    /// No stream to a rendezvous could be opened.
+    pub fn stream_failed(&mut self, now: Time, server: usize) {
+        self.servers[server].note_unreachable();
+        self.update(now);
+    }
+
+    /// A rendezvous has shown another key than the expected one, over a stream.
+    pub fn wrong_key_found(&mut self, now: Time, server: usize, found: PublicKey) {
+        self.servers[server].note_wrong_key(found);
+        self.take_server_events(now, server);
+        self.update(now);
+    }
+
+    /// Whether a rendezvous has answered, and has not been silent since.
+    ///
+    /// # Panics
+    /// If there is no rendezvous with this number.
+    pub fn rendezvous_answers(&self, server: usize) -> bool {
+        self.servers[server].answers()
     }
 
     /// A stream to the rendezvous is open. From now on it carries everything for this server, until
@@ -374,8 +451,12 @@ impl Host {
     /// [`Event::PathFound`] when datagrams can travel.
     ///
     /// # Errors
-    /// [`CloseReason::NoRendezvous`] if there is no rendezvous, or too many sessions are open.
+    /// [`CloseReason::NoRendezvous`] if there is no rendezvous, or too many sessions are open;
+    /// [`CloseReason::OwnKey`] if the key is this host's.
     pub fn connect(&mut self, now: Time, peer: PublicKey) -> Result<u32, CloseReason> {
+        if peer == self.public_key() {
+            return Err(CloseReason::OwnKey);
+        }
         if self.servers.is_empty() || self.sessions.len() >= SESSIONS_MAX {
             return Err(CloseReason::NoRendezvous);
         }
@@ -415,6 +496,12 @@ impl Host {
             true => Route::Direct { local: pair.local.ip(), peer: pair.remote },
             false => Route::Relayed,
         })
+    }
+
+    /// Whether the session's path is another one than its last one. A path of which only ports have
+    /// changed is the same: a NAT has given out others (RFC 9000 §9.4).
+    pub fn is_on_new_path(&self, tag: u32) -> bool {
+        self.sessions.get(&tag).is_some_and(|session| session.is_on_new_path)
     }
 
     /// The session `tag` as users see it.

@@ -207,7 +207,7 @@ impl Host {
         relay.permit(now, peer.ip());
         let bytes = relay.send(now, peer, bytes)?;
         let Service { server, channel, .. } = *relay.service();
-        Some(Outgoing { channel, local: None, to: server, bytes })
+        Some(Outgoing::plain(channel, server, bytes))
     }
 
     /// Shortens the headers of a session that has taken a relayed path.

@@ -2,7 +2,8 @@
 
 use super::relays::UNUSED_MAX;
 use super::{CloseReason, Event, Host, Outgoing};
-use crate::session::ice::{Check, Ice};
+use crate::session::ice::Check;
+use crate::session::offer::{CandidateType, Sent};
 use crate::session::one_session::{PathNews, SessionState};
 use crate::session::server::Channel;
 use windlass_base::Time;
@@ -18,8 +19,9 @@ impl Host {
         let relays = self.relays.iter().filter_map(|relay| relay.poll_timeout());
         let fixed = servers.chain(relays).min();
         let limits = self.next_limit();
+        let held = self.held.front().map(|(at, _)| *at);
         let sessions = self.sessions.values_mut().filter_map(|session| session.poll_timeout());
-        sessions.chain(fixed).chain(limits).min()
+        sessions.chain(fixed).chain(limits).chain(held).min()
     }
 
     /// When the next session has looked for a path for too long, or relays are no longer needed.
@@ -113,14 +115,16 @@ impl Host {
     fn end_hopeless(&mut self, now: Time) {
         let mut hopeless = Vec::new();
         for (tag, session) in &self.sessions {
+            let introducing = session.state == SessionState::Introducing;
+            if let Some(reason) = self.refusal(session).filter(|_| introducing) {
+                hopeless.push((*tag, reason));
+                continue;
+            }
             if session.give_up_at(self.config.outage_max).is_none_or(|at| at > now) {
                 continue;
             }
             let reason = match session.state {
-                SessionState::Introducing => match self.servers[session.server].answers() {
-                    true => CloseReason::NoAnswer,
-                    false => CloseReason::NoRendezvous,
-                },
+                SessionState::Introducing => self.reason_of_silence(session),
                 SessionState::Searching => CloseReason::NoPath,
                 _ => CloseReason::Lost,
             };
@@ -137,6 +141,15 @@ impl Host {
         }
     }
 
+    /// Why a session was not introduced in time.
+    fn reason_of_silence(&self, session: &super::Session) -> CloseReason {
+        let mut servers = session.exchanges.iter().map(|one| &self.servers[one.server]);
+        match servers.any(|server| server.answers()) {
+            true => CloseReason::NoAnswer,
+            false => CloseReason::NoRendezvous,
+        }
+    }
+
     /// Notes whether a session has connections: such a session is kept longer without a path.
     pub fn set_in_use(&mut self, tag: u32, in_use: bool) {
         if let Some(session) = self.sessions.get_mut(&tag) {
@@ -147,7 +160,9 @@ impl Host {
 
     pub(super) fn end(&mut self, tag: u32, reason: CloseReason) {
         if let Some(session) = self.sessions.remove(&tag) {
-            self.servers[session.server].forget(session.introduction);
+            for exchange in session.exchanges {
+                self.servers[exchange.server].forget(exchange.introduction);
+            }
             self.events.push_back(Event::Closed { tag, reason });
         }
     }
@@ -156,9 +171,10 @@ impl Host {
     fn send_news(&mut self, now: Time) {
         for (tag, session) in &mut self.sessions {
             if let Some(news) = session.news(now, *tag) {
-                let (server, introduction) = (session.server, session.introduction);
-                let body = news.encode();
-                self.servers[server].send_more(now, introduction, body);
+                for exchange in session.exchanges.iter().filter(|one| one.is_open) {
+                    let server = &mut self.servers[exchange.server];
+                    server.send_more(now, exchange.introduction, news.encode());
+                }
             }
         }
     }
@@ -167,38 +183,74 @@ impl Host {
     fn collect_transmits(&mut self, now: Time) {
         for server in &mut self.servers {
             let (channel, to) = (server.channel(), server.address());
+            let is_known = channel != Channel::Udp || !to.ip().is_unspecified();
             while let Some(bytes) = server.poll_transmit() {
-                self.transmits.push_back(Outgoing { channel, local: None, to, bytes });
+                let outgoing = Outgoing::plain(channel, to, bytes);
+                self.transmits.extend(Some(outgoing).filter(|_| is_known));
             }
-            if let Some(bytes) = server.poll_probe(now) {
-                let channel = Channel::Udp;
-                self.transmits.push_back(Outgoing { channel, local: None, to, bytes });
-            }
-        }
-        let mut checks: Vec<Check> = Vec::new();
-        for session in self.sessions.values_mut() {
-            for ice in std::iter::once(&mut session.ice).chain(&mut session.restart) {
-                checks.extend(std::iter::from_fn(|| Ice::poll_transmit(ice)));
+            if let Some(bytes) = server.poll_probe(now).filter(|_| !to.ip().is_unspecified()) {
+                self.transmits.push_back(Outgoing::plain(Channel::Udp, to, bytes));
             }
         }
-        for check in checks {
-            let (pair, is_request) = (check.pair, check.is_request());
-            let bytes = check.bytes;
-            let outgoing = if self.is_own(pair.local) {
-                if is_request && !self.is_source_for(pair.local.ip(), pair.remote.ip()) {
-                    continue;
-                }
-                let local = Some(pair.local.ip());
-                Some(Outgoing { channel: Channel::Udp, local, to: pair.remote, bytes })
-            } else {
-                self.send_through(now, pair.local, pair.remote, &bytes)
-            };
-            self.transmits.extend(outgoing);
-        }
+        self.collect_checks(now);
         for relay in &mut self.relays {
             let (channel, to) = (relay.service().channel, relay.service().server);
             while let Some(bytes) = relay.poll_transmit(now) {
-                self.transmits.push_back(Outgoing { channel, local: None, to, bytes });
+                self.transmits.push_back(Outgoing::plain(channel, to, bytes));
+            }
+        }
+    }
+
+    fn collect_checks(&mut self, now: Time) {
+        while self.held.front().is_some_and(|(at, _)| *at <= now) {
+            self.transmits.extend(self.held.pop_front().map(|(_, check)| check));
+        }
+        let mut checks: Vec<(Check, Option<Time>)> = Vec::new();
+        for session in self.sessions.values_mut() {
+            for ice in std::iter::once(&mut session.ice).chain(&mut session.restart) {
+                while let Some(check) = ice.poll_transmit() {
+                    let held = ice.held_until(now, check.pair.remote);
+                    checks.push((check, held));
+                }
+            }
+        }
+        for (check, held) in checks {
+            let (pair, is_request) = (check.pair, check.is_request());
+            if !self.is_own(pair.local) {
+                let outgoing = self.send_through(now, pair.local, pair.remote, &check.bytes);
+                self.transmits.extend(outgoing);
+                continue;
+            }
+            if is_request && !self.is_source_for(pair.local.ip(), pair.remote.ip()) {
+                continue;
+            }
+            let (local, bytes) = (Some(pair.local.ip()), check.bytes);
+            let outgoing = Outgoing { local, ..Outgoing::plain(Channel::Udp, pair.remote, bytes) };
+            match held.filter(|_| is_request) {
+                Some(until) => self.held.push_back((until, outgoing)),
+                None => self.transmits.push_back(outgoing),
+            }
+        }
+    }
+
+    /// Sends a datagram to each address of the peer behind a NAT that passes this host's own NAT and
+    /// goes no further. The peer's checks then find the way open.
+    pub(super) fn open_own_nat(&mut self, candidates: &[Sent]) {
+        if self.config.relay_only {
+            return;
+        }
+        let mut transaction = [0; 12];
+        (self.config.random)(&mut transaction);
+        // A Binding indication, which needs no answer (RFC 8489 §3).
+        let bytes = [&[0, 0x11, 0, 0, 0x21, 0x12, 0xa4, 0x42][..], &transaction].concat();
+        let behind_nat =
+            |one: &&Sent| one.kind == CandidateType::ServerReflexive && one.address.is_ipv4();
+        for to in candidates.iter().filter(behind_nat).map(|one| one.address) {
+            for ip in self.local.iter().filter(|ip| ip.is_ipv4()) {
+                if self.is_source_for(*ip, to.ip()) {
+                    let plain = Outgoing::plain(Channel::Udp, to, bytes.clone());
+                    self.transmits.push_back(Outgoing { local: Some(*ip), near: true, ..plain });
+                }
             }
         }
     }

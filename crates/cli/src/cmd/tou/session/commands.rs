@@ -73,7 +73,7 @@ pub(crate) fn expose(args: &TouExpose) -> Result<(), Failure> {
 
 /// The keys that may connect.
 fn allowed(args: &TouExpose, setup: &Setup) -> Result<BTreeSet<PublicKey>, Failure> {
-    let named = args.allow.iter().map(|text| setup.peer(text));
+    let named = args.allow.iter().map(|text| setup.key_of(text));
     let mut keys = named.collect::<Result<BTreeSet<_>, _>>()?;
     if args.allow.is_empty() {
         keys.extend(&setup.config.allow);

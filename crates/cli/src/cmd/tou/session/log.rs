@@ -3,12 +3,17 @@
 use super::log_format::InEnvelope;
 use super::setup::Names;
 use std::collections::HashSet;
+use std::fmt::Debug;
 use std::future::poll_fn;
 use std::io::{self, IsTerminal};
-use tracing::{Level, debug, info, warn};
+use tracing::field::Field;
+use tracing::{Level, debug, error, info, warn};
+use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt::format::{Format, Json};
+use tracing_subscriber::fmt::FormatFields;
+use tracing_subscriber::fmt::format::{Format, Json, Writer, debug_fn};
 use tracing_subscriber::prelude::*;
+use windlass_base::printable;
 use windlass_tou::session::{CloseReason, Event, Node, RendezvousAddress, SessionInfo};
 
 /// Begins to log, as text or as JSON objects: our own events, not those of the libraries.
@@ -31,10 +36,23 @@ pub(super) fn begin(quiet: bool, verbose: bool, json: bool) {
             registry.with(layer.with_filter(ours)).try_init()
         }
         false => {
-            let layer = layer.with_ansi(io::stderr().is_terminal());
+            let layer = layer.with_ansi(io::stderr().is_terminal()).fmt_fields(printable_fields());
             registry.with(layer.with_filter(ours)).try_init()
         }
     };
+}
+
+/// The message and the fields of an event as one line. They contain names that peers and programs have
+/// chosen. (JSON escapes them by itself.)
+fn printable_fields() -> impl for<'w> FormatFields<'w> + 'static {
+    let written = |writer: &mut Writer<'_>, field: &Field, value: &dyn Debug| {
+        let value = format!("{value:?}");
+        match field.name() {
+            "message" => write!(writer, "{}", printable(&value)),
+            name => write!(writer, "{name}={}", printable(&value)),
+        }
+    };
+    debug_fn(written).delimited(" ")
 }
 
 fn json_lines() -> Format<Json> {
@@ -94,6 +112,12 @@ fn log(event: &Event, node: &Node, via: &[RendezvousAddress], names: &Names) {
         }
         Event::RegistrationRefused { server: number, code } => {
             warn!(rendezvous = %server(*number), "registration refused with error {code}");
+        }
+        Event::WrongKey { server: number, expected, found } => {
+            error!(
+                rendezvous = %server(*number),
+                "the rendezvous has the key {found}, expected {expected}; not using it"
+            );
         }
         Event::Silent { server: number } => {
             debug!(rendezvous = %server(*number), "no answer by UDP, trying TLS");

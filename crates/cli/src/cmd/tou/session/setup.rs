@@ -97,9 +97,19 @@ impl Setup {
         Ok(Setup { args: args.clone(), config, names, key_file, key, via, quiet })
     }
 
-    /// The key of a peer, given by key or name.
-    pub(super) fn peer(&self, text: &str) -> Result<PublicKey, Failure> {
+    /// The key of a host that may connect, given by key or name.
+    pub(super) fn key_of(&self, text: &str) -> Result<PublicKey, Failure> {
         config::peer_key(text, &self.config.peers).map_err(Failure::Input)
+    }
+
+    /// The key of a peer to connect to, given by key or name.
+    pub(super) fn peer(&self, text: &str) -> Result<PublicKey, Failure> {
+        let key = self.key_of(text)?;
+        if key == self.key.public_key() {
+            let text = format!("{text}: this host's own key; expected that of another host");
+            return Err(Failure::Input(text));
+        }
+        Ok(key)
     }
 
     /// This host's key for TLS; `None` with --plain.

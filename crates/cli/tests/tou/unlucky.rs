@@ -1,0 +1,249 @@
+//! Hosts with bad luck: a dead rendezvous, a wrong one, UDP that is blocked, a full disk.
+
+use crate::bed::{Running, bytes, run, text};
+use crate::cell::{self, Cell};
+use crate::rendezvous::{Folder, Ready, local, unknown_key};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use windlass_identity::SecretKey;
+use windlass_testbed::nat::{Crossing, Family, Gateway};
+use windlass_testbed::{Background, Need, skip_unless};
+
+/// What a host would need to wait for if it did not ask its second rendezvous: the end of its search.
+const SEARCH: Duration = Duration::from_secs(30);
+
+/// A port at which nothing listens: the kernel answers with ICMP.
+fn dead_port() -> u16 {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    socket.local_addr().expect("bound").port()
+}
+
+/// `expose` of a service that copies, with these rendezvous servers.
+fn expose(folder: &Folder, allow: &str, via: &[String]) -> Background {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let target = format!("echo={}", listener.local_addr().expect("bound"));
+    thread::spawn(move || {
+        while let Ok((mut stream, _)) = listener.accept() {
+            let mut back = stream.try_clone().expect("a clone");
+            let _ = std::io::copy(&mut stream, &mut back);
+            let _ = stream.shutdown(Shutdown::Write);
+        }
+    });
+    public(&folder.file("desk"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+    command.args(["tou", "expose", &target, "--key", &folder.file("desk"), "--allow", allow]);
+    via.iter().for_each(|one| drop(command.args(["--via", one])));
+    command.args(["--config", "/dev/null"]).stdin(Stdio::null()).stdout(Stdio::null());
+    Background::start(command)
+}
+
+/// The public key of a file, which is made if need be.
+fn public(file: &str) -> String {
+    text(&run(&["key", "--file", file]).stdout).trim().to_owned()
+}
+
+#[test]
+fn a_second_rendezvous_helps_when_the_first_is_dead() {
+    let folder = Folder::new();
+    let alive = Ready::start(local(&folder.file("alive")));
+    let via = [format!("127.0.0.1:{}", dead_port()), alive.address("udp").to_string()];
+    let (desk, laptop) = (folder.file("desk"), folder.file("laptop"));
+    let (service, allowed) = (format!("echo@{}", public(&desk)), public(&laptop));
+    let began = Instant::now();
+    let exposing = expose(&folder, &allowed, &via);
+    exposing.wait_for("registered");
+    let session = ["--via", &via[0], "--via", &via[1], "--key", &laptop, "--config", "/dev/null"];
+    let pipe = Running::start(&[&["pipe", &service][..], &session].concat());
+    let output = pipe.feed(b"there and back".to_vec()).output();
+    assert_eq!(text(&output.stdout), "there and back", "{}", text(&output.stderr));
+    let unknown = format!("echo@{}", unknown_key(&folder));
+    let output = run(&[&["pipe", &unknown][..], &session].concat());
+    assert!(text(&output.stderr).contains("no host with this key is registered"), "{output:?}");
+    assert!(began.elapsed() < SEARCH, "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_rendezvous_that_does_not_know_the_peer_is_not_the_last_word() {
+    let folder = Folder::new();
+    let [empty, knows] = ["empty", "knows"].map(|name| Ready::start(local(&folder.file(name))));
+    let via = [&empty, &knows].map(|one| one.address("udp").to_string());
+    let (desk, laptop) = (folder.file("desk"), folder.file("laptop"));
+    let exposing = expose(&folder, &public(&laptop), &via[1..]);
+    exposing.wait_for("registered");
+    let service = format!("echo@{}", public(&desk));
+    let both = ["--via", &via[0], "--via", &via[1], "--key", &laptop, "--config", "/dev/null"];
+    let pipe = Running::start(&[&["pipe", &service][..], &both].concat());
+    let output = pipe.feed(b"found".to_vec()).output();
+    assert_eq!(text(&output.stdout), "found", "{}", text(&output.stderr));
+}
+
+/// The name has two addresses, and the rendezvous is at the second one, as after a move.
+#[test]
+fn a_silent_rendezvous_is_looked_for_at_the_other_addresses_of_its_name() {
+    let folder = Folder::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+    command.args(["tou", "rendezvous", "--listen", "[::1]:0", "--tls", "[::1]:0", "--json"]);
+    command.args(["--key", &folder.file("alive")]);
+    let alive = Ready::start(command);
+    let via = format!("localhost:{}/{}", alive.address("udp").port(), dead_port());
+    let exposing = expose(&folder, &unknown_key(&folder), &[via]);
+    exposing.wait_for("registered");
+}
+
+#[test]
+fn a_wrong_key_of_the_rendezvous_is_an_error_that_names_both() {
+    let folder = Folder::new();
+    let server = Ready::start(local(&folder.file("rendezvous")));
+    let found = server.line["key"].as_str().expect("text").to_owned();
+    let expected = SecretKey::from_seed([7; 32]).public_key().to_string();
+    let udp = format!("{}#{expected}", server.address("udp"));
+    // Nothing answers by UDP, so that TLS is used.
+    let tls = format!("127.0.0.1:{}/{}#{expected}", dead_port(), server.address("tls").port());
+    for via in [udp, tls] {
+        let exposing = expose(&folder, &unknown_key(&folder), &[via.clone()]);
+        let line = exposing.wait_for("ERROR");
+        assert!(line.contains(&found) && line.contains(&expected), "{line}");
+        let service = format!("ssh@{}", unknown_key(&folder));
+        let laptop = folder.file("laptop");
+        public(&laptop);
+        let output = run(&["pipe", &service, "--via", &via, "--key", &laptop]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let last = said.lines().last().unwrap_or_default();
+        assert!(last.starts_with("error: "), "{said}");
+        assert!(last.contains(&found) && last.contains(&expected), "{said}");
+    }
+    let right = format!("{}#{found}", server.address("udp"));
+    expose(&folder, &unknown_key(&folder), &[right]).wait_for("registered");
+}
+
+#[test]
+fn a_host_that_asks_for_its_own_key_is_told_so() {
+    let folder = Folder::new();
+    let own = folder.file("own");
+    let service = format!("ssh@{}", public(&own));
+    let output = run(&["pipe", &service, "--via", "127.0.0.1:9", "--key", &own]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("this host's own key"), "{output:?}");
+}
+
+#[test]
+fn a_key_that_anyone_can_sign_with_allows_nobody() {
+    let folder = Folder::new();
+    let zero = "a".repeat(52);
+    let own = folder.file("own");
+    public(&own);
+    let arguments = ["expose", "ssh=22", "--via", "127.0.0.1:9", "--key", &own, "--allow", &zero];
+    let output = run(&arguments);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains("anyone can sign with it"), "{output:?}");
+}
+
+/// A program asks a SOCKS server for a name with a line end and an escape sequence in it.
+#[test]
+fn a_name_cannot_write_lines_of_the_log() {
+    let folder = Folder::new();
+    let port = dead_port();
+    let (listen, own) = (format!("127.0.0.1:{port}"), folder.file("own"));
+    public(&own);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+    command.args(["tou", "socks", "--verbose", "--listen", &listen, "--key", &own]);
+    command.args(["--via", "127.0.0.1:9", "--to", &unknown_key(&folder)]);
+    let socks = Background::start({
+        command.args(["--config", "/dev/null"]).stdin(Stdio::null()).stdout(Stdio::null());
+        command
+    });
+    socks.wait_for("SOCKS at");
+    let name = "a\n2026-01-01 forged \u{1b}[2Jline";
+    let mut stream = TcpStream::connect(&listen).expect("it listens");
+    let request = [&[5, 1, 0, 5, 1, 0, 3, name.len() as u8], name.as_bytes(), &[0, 80]].concat();
+    stream.write_all(&request).expect("open");
+    let line = socks.wait_for("forged");
+    assert!(line.contains(r"a\n2026-01-01 forged \u001b[2Jline:80"), "{line:?}");
+}
+
+/// The time to carry bytes there and back between hosts behind these gateways.
+fn bulk(a: Gateway, b: Gateway, len: usize) -> Duration {
+    let mut cell = Cell::new(Crossing::new("tb", Family::V4, a, b));
+    cell.expose(true, &[]);
+    let _forward = cell.start_forward();
+    // The session has its path.
+    cell.echo(Instant::now());
+    let mut stream = cell.connect_forwarded().expect("forward listens");
+    let sent = bytes(3, len);
+    let began = Instant::now();
+    let mut writer = stream.try_clone().expect("a clone");
+    let copy = sent.clone();
+    let writes = thread::spawn(move || {
+        writer.write_all(&copy).expect("it takes bytes");
+        writer.shutdown(Shutdown::Write).expect("open");
+    });
+    let mut back = Vec::new();
+    stream.read_to_end(&mut back).expect("an end in order");
+    let took = began.elapsed();
+    writes.join().expect("no panic");
+    assert!(back == sent, "{} of {len} bytes came back", back.len());
+    took
+}
+
+/// Both hosts reach the relay by TLS only. They must not carry less than half of what they carry through
+/// the relay by UDP.
+#[test]
+fn hosts_without_udp_send_in_bulk() {
+    if cell::cannot_run() {
+        return;
+    }
+    let random = Gateway::MasqueradeFullyRandom;
+    let len = 3_000_000;
+    let by_udp = bulk(random, random, len);
+    let by_tls = bulk(Gateway::UdpBlocked, Gateway::UdpBlocked, len);
+    println!("{len} bytes both ways: {by_udp:?} by UDP, {by_tls:?} by TLS");
+    // The first attempt of the two may have a busy machine.
+    let by_tls = by_tls.min(bulk(Gateway::UdpBlocked, Gateway::UdpBlocked, len));
+    assert!(by_tls < 2 * by_udp + Duration::from_millis(500), "{by_tls:?}, {by_udp:?} by UDP");
+}
+
+/// A full disk is a small tmpfs.
+#[test]
+fn a_full_disk_leaves_nothing_half_written() {
+    if skip_unless(&[Need::Root]) {
+        return;
+    }
+    let folder = Folder::new();
+    let disk = folder.file("disk");
+    std::fs::create_dir(&disk).expect("a folder");
+    let options = ["-t", "tmpfs", "-o", "size=64k", "tmpfs", &disk];
+    assert!(Command::new("mount").args(options).status().expect("mount").success());
+    let unmount = Unmounted(disk.clone());
+    let names = || std::fs::read_dir(&disk).expect("a folder").count();
+
+    let pages = Command::new(env!("CARGO_BIN_EXE_windlass")).args(["man", "--out", &disk]).output();
+    let pages = pages.expect("starts");
+    assert_eq!((pages.status.code(), names()), (Some(1), 0), "{pages:?}");
+    assert_eq!(text(&pages.stderr).lines().count(), 1, "{pages:?}");
+
+    let listener = Running::listener(&["listen", "127.0.0.1:0"]);
+    let peer = format!("127.0.0.1:{}", listener.port);
+    let mut sending =
+        Running::start(&["connect", &peer, "--qlog", &disk]).feed(bytes(1, 3_000_000));
+    let mut arrived = Vec::new();
+    let mut listener = listener;
+    listener.stdout().read_to_end(&mut arrived).expect("a pipe");
+    assert_eq!(arrived.len(), 3_000_000, "the transfer goes on");
+    let said = sending.stderr_line();
+    assert!(said.contains("--qlog") && said.contains("No space left"), "{said}");
+    assert_eq!((sending.wait().code(), names()), (Some(1), 0));
+    drop(unmount);
+}
+
+/// A file system that is unmounted in the end.
+struct Unmounted(String);
+
+impl Drop for Unmounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
