@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(error, "fe80::1: a link-local address needs its zone, such as fe80::1%eth0");
         #[cfg(target_os = "linux")]
         for text in ["fe80::1%lo", "[fe80::1%lo]:3478/8443"] {
-            let SocketAddr::V6(found) = resolve(text).expect("a zone") else {
+            let SocketAddr::V6(found) = resolve(text).expect("a zone")[0] else {
                 panic!("{text}");
             };
             assert_ne!(found.scope_id(), 0, "{text}");
