@@ -8,10 +8,16 @@
 //! HOSTS registered hosts (10000), each with a socket of its own; SECONDS per measurement (60); JUNK
 //! datagrams a second in the second measurement (100000). The server is a process of its own. Prints
 //! a table in Markdown.
+//!
+//! `streams [HOSTS] [SECONDS]` measures with hosts over TLS (10000, 600).
+//!
+//! `full [KEYS]` instead fills the table of registrations (100000) and measures what requests cost then.
 
+mod full;
 mod hosts;
 mod junk;
 mod process;
+mod streams;
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
@@ -23,6 +29,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hosts::Hosts;
+use streams::Streams;
 use windlass_identity::SecretKey;
 use windlass_rendezvous::daemon::{Daemon, Options, serve_metrics};
 
@@ -34,10 +41,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     if arguments.first().is_some_and(|first| first == "serve") {
         return serve();
     }
+    if arguments.first().is_some_and(|first| first == "full") {
+        let keys = arguments.get(1).map_or(Ok(100_000), |text| text.parse())?;
+        return full::measure(keys).ok_or_else(|| "the server did not answer".into());
+    }
     let number = |at: usize, default: u32| match arguments.get(at) {
         Some(text) => text.parse(),
         None => Ok(default),
     };
+    if arguments.first().is_some_and(|first| first == "streams") {
+        let (hosts, seconds) = (number(1, 10_000)?, number(2, 600)?);
+        return measure_streams(hosts, Duration::from_secs(seconds.into()));
+    }
     let (hosts, seconds, junk) = (number(0, 10_000)?, number(1, 60)?, number(2, 100_000)?);
     measure(hosts, Duration::from_secs(seconds.into()), junk)
 }
@@ -47,9 +62,11 @@ fn serve() -> Result<(), Box<dyn Error>> {
     let any: SocketAddr = "127.0.0.1:0".parse()?;
     let mut options = Options::new(SecretKey::generate()?, vec![any]);
     options.relay = None;
+    options.tls = vec![any];
     let mut daemon = Daemon::bind(options)?;
     let metrics = serve_metrics(any, daemon.handle())?;
-    println!("{} {metrics}", daemon.addresses().udp[0]);
+    let addresses = daemon.addresses();
+    println!("{} {} {metrics}", addresses.udp[0], addresses.tls[0]);
     let handle = daemon.handle();
     thread::spawn(move || {
         let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
@@ -61,6 +78,7 @@ fn serve() -> Result<(), Box<dyn Error>> {
 struct Server {
     child: Child,
     address: SocketAddr,
+    tls: SocketAddr,
     metrics: SocketAddr,
 }
 
@@ -73,8 +91,10 @@ impl Server {
             .spawn()?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().ok_or("no output")?).read_line(&mut line)?;
-        let (address, metrics) = line.trim().split_once(' ').ok_or("no addresses")?;
-        Ok(Server { child, address: address.parse()?, metrics: metrics.parse()? })
+        let mut parsed = line.split_whitespace().map(str::parse::<SocketAddr>);
+        let mut next = || parsed.next().ok_or("no addresses");
+        let (address, tls, metrics) = (next()??, next()??, next()??);
+        Ok(Server { child, address, tls, metrics })
     }
 }
 
@@ -129,6 +149,34 @@ fn measure(count: u32, time: Duration, junk: u32) -> Result<(), Box<dyn Error>> 
         );
         std::io::stdout().flush()?;
     }
+    Ok(())
+}
+
+/// Memory and CPU time of the server with hosts over TLS.
+fn measure_streams(count: u32, time: Duration) -> Result<(), Box<dyn Error>> {
+    let server = Server::start()?;
+    let pid = server.child.id();
+    let empty = process::resident_mib(pid)?;
+    let start = Instant::now();
+    let mut streams = Streams::start(count, server.tls)?;
+    let (elapsed, cpu_s) = (start.elapsed().as_secs_f64(), process::cpu_s(pid)?);
+    println!("{count} hosts registered in {elapsed:.1} s, {cpu_s:.1} s of them CPU time");
+    let before = Sample::take(&server)?;
+    streams.serve(time)?;
+    let after = Sample::take(&server)?;
+    let seconds = (after.at - before.at).as_secs_f64();
+    let (cpu, kept) = (after.cpu_s - before.cpu_s, after.kept - before.kept);
+    let page = process::metrics(server.metrics)?;
+    println!("| streams | registered | keep-alives/s | CPU | empty | resident |");
+    println!("|---|---|---|---|---|---|");
+    println!(
+        "| {:.0} | {:.0} | {:.0} | {:.2} % | {empty:.0} MiB | {:.0} MiB |",
+        process::value(&page, "windlass_rendezvous_streams")?,
+        process::value(&page, "windlass_rendezvous_registrations")?,
+        kept / seconds,
+        100.0 * cpu / seconds,
+        process::resident_mib(pid)?,
+    );
     Ok(())
 }
 

@@ -54,8 +54,14 @@ impl Wire {
             Way::Tls => {
                 let name = ServerName::try_from("127.0.0.1").expect("a name");
                 let config = Arc::new(tls_config(running.key));
-                let tls = ClientConnection::new(config, name).expect("settings");
-                let socket = connect(running.addresses.tls[0]);
+                let mut tls = ClientConnection::new(config, name).expect("settings");
+                let mut socket = connect(running.addresses.tls[0]);
+                let shaken = || match tls.complete_io(&mut socket) {
+                    // On a busy machine the server takes longer than a slice.
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => false,
+                    result => result.map(|_| true).expect("a handshake"),
+                };
+                assert!(windlass_testbed::eventually(shaken), "no handshake");
                 Link::Tls(Box::new(StreamOwned::new(tls, socket)))
             }
         };
