@@ -24,10 +24,11 @@
 //!
 //! # Features
 //!
-//! `suggest`: suggestions for misspelt names (module `suggest`). `address`: addresses, networks and host
-//! names, read strictly (module `address`). `dial`: in which order to try the addresses of a name
-//! (module `dial`). `paths`: paths in configuration files (module `paths`).
-//! These need the standard library; without them the crate needs none.
+//! `suggest`: what users write, that is texts from any editor (module `text_file`) and suggestions for
+//! misspelt names (module `suggest`). `address`: addresses, networks and host names, read strictly
+//! (module `address`). `dial`: in which order to try the addresses of a name (module `dial`). `paths`:
+//! paths in configuration files (module `paths`). These need the standard library; without them the
+//! crate needs none.
 
 #![no_std]
 
@@ -47,6 +48,8 @@ mod rng;
 pub mod special;
 #[cfg(feature = "suggest")]
 pub mod suggest;
+#[cfg(feature = "suggest")]
+pub mod text_file;
 mod time;
 
 pub use ecn::Ecn;

@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use windlass_base::paths::in_folder;
 use windlass_base::suggest::did_you_mean;
+use windlass_base::text_file;
 
 /// The version of the format.
 const SCHEMA_VERSION: &str = "1";
@@ -78,7 +79,7 @@ pub fn read_file(path: &Path) -> Result<Settings, FileError> {
         let message = format!("expected at most {LEN_MAX} bytes");
         return Err(io(io::Error::new(io::ErrorKind::InvalidData, message)));
     }
-    let text = fs::read_to_string(path).map_err(io)?;
+    let text = text_file::read(path).map_err(io)?;
     read_text(&path.display().to_string(), &text)
 }
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use windlass_base::paths::in_folder;
+use windlass_base::text_file;
 use windlass_link_model::DeliveryTrace;
 
 /// More than the longest trace needs: ten hours at 200 Mbit/s.
@@ -17,6 +18,6 @@ pub(super) fn read(path: &str, directory: Option<&Path>) -> Result<DeliveryTrace
     if !metadata.is_file() || metadata.len() > MAX_BYTES {
         return Err(format!("{shown}: expected a file of at most {} GiB", MAX_BYTES >> 30));
     }
-    let text = fs::read_to_string(&found).map_err(|error| format!("{shown}: {error}"))?;
+    let text = text_file::read(&found).map_err(|error| format!("{shown}: {error}"))?;
     DeliveryTrace::parse(&text).map_err(|error| format!("{shown}: {error}"))
 }

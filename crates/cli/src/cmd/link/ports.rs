@@ -6,12 +6,12 @@ use super::live::{self, Watched};
 use super::print::{LiveFigures, Report};
 use crate::failure::Failure;
 use crate::stdout;
-use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use windlass_base::text_file;
 use windlass_link::linux::{
     Carrier, Device, DeviceConfig, Namespace, Privilege, acquire_privilege, stop_signals,
 };
@@ -20,7 +20,7 @@ use windlass_link::{LinkConfig, Network, PortConfig};
 /// Runs the link of a file.
 pub(super) fn run_file(args: &LinkRun) -> Result<ExitCode, Failure> {
     let origin = args.file.display();
-    let text = fs::read_to_string(&args.file)
+    let text = text_file::read(&args.file)
         .map_err(|error| Failure::Input(format!("{origin}: cannot read: {error}")))?;
     let directory = args.file.parent().unwrap_or(Path::new(""));
     let mut file = file::read(&text, directory)

@@ -6,6 +6,7 @@ use crate::stdout;
 use serde::Deserialize;
 use std::path::Path;
 use std::process::ExitCode;
+use windlass_base::text_file;
 use windlass_probe::cca::{self, Controller, Library, Trace};
 
 const HEADER: [&str; 5] = ["file", "controller", "confidence", "marks", "nearest"];
@@ -67,7 +68,7 @@ fn row(file: String, verdict: &Controller) -> Vec<String> {
 }
 
 fn read(file: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(file).map_err(|error| input(file, error))
+    text_file::read(file).map_err(|error| input(file, error))
 }
 
 fn input(file: &Path, why: impl std::fmt::Display) -> Failure {

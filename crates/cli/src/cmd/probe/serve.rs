@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use windlass_base::text_file;
 use windlass_probe::linux;
 use windlass_probe::serve::{Network, Spec, Stack, draw_controllers, generate, read, write};
 use windlass_tcp::cc::ControllerFactory;
@@ -52,7 +53,7 @@ fn servers(args: &Serve) -> Result<Vec<Spec>, Failure> {
         return Ok(args.address.iter().copied().map(spec).collect());
     };
     let fault = |what: String| fault(file, &what);
-    let text = std::fs::read_to_string(file).map_err(|error| fault(error.to_string()))?;
+    let text = text_file::read(file).map_err(|error| fault(error.to_string()))?;
     let population = read(&text).map_err(|error| fault(error.to_string()))?;
     match population.is_empty() {
         true => Err(fault("there are no servers in it".to_owned())),

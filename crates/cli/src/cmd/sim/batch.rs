@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::ops::ControlFlow;
 use std::path::Path;
+use windlass_base::text_file;
 use windlass_sim::Summary;
 use windlass_sim::scenario::{self, Document};
 
@@ -78,6 +79,7 @@ fn result_of(number: u64, bytes: &[u8]) -> Result<Value, Value> {
 }
 
 fn parsed(bytes: &[u8]) -> Result<Value, String> {
+    let bytes = text_file::without_mark(bytes);
     let text = str::from_utf8(bytes).map_err(|_| "not a text in UTF-8")?;
     load::json(text).map_err(|error| match error.split_once(':') {
         Some((_, column_and_message)) => format!("not JSON: column {column_and_message}"),

@@ -2,7 +2,9 @@
 
 use crate::failure::plain;
 use crate::registry::registry;
+use std::io::Read;
 use std::path::Path;
+use windlass_base::text_file;
 use windlass_sim::Simulation;
 use windlass_sim::scenario::Document;
 
@@ -15,8 +17,8 @@ use windlass_sim::scenario::Document;
 pub(super) fn file(path: &Path, overrides: &[String]) -> Result<Document, String> {
     let origin = path.display().to_string();
     let read = match path == Path::new("-") {
-        true => std::io::read_to_string(std::io::stdin()),
-        false => std::fs::read_to_string(path),
+        true => standard_input(),
+        false => text_file::read(path),
     };
     let origin = if path == Path::new("-") { "standard input".to_owned() } else { origin };
     let text = read.map_err(|error| plain(&format!("{origin}: cannot read: {error}")))?;
@@ -28,6 +30,12 @@ pub(super) fn file(path: &Path, overrides: &[String]) -> Result<Document, String
         registry().read_toml(&origin, &text, overrides)
     };
     buildable(&origin, document.map_err(|problems| problems.to_string())?)
+}
+
+fn standard_input() -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes)?;
+    text_file::decode(bytes)
 }
 
 /// A JSON text, or `LINE:COLUMN: what is wrong`.

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use summary::Summary;
+use windlass_base::text_file;
 use windlass_probe::linux::{Driver, Watcher, survey};
 use windlass_probe::session::Outcome;
 use windlass_probe::survey::{Exclusions, HostRow, Pace, RunRow, Survey, hosts};
@@ -185,7 +186,7 @@ fn read_exclusions(args: &Args) -> Result<Exclusions, Failure> {
 
 fn read(path: &Path) -> Result<String, Failure> {
     let failure = |error: io::Error| Failure::Input(format!("{}: {error}", path.display()));
-    std::fs::read_to_string(path).map_err(failure)
+    text_file::read(path).map_err(failure)
 }
 
 /// A progress bar on standard error, if that is a terminal.

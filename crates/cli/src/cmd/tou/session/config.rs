@@ -11,6 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use windlass_base::paths::in_folder;
 use windlass_base::suggest::did_you_mean;
+use windlass_base::text_file;
 use windlass_forward::protocol::is_service_name;
 use windlass_forward::{ExitNetworks, Service};
 use windlass_identity::PublicKey;
@@ -52,7 +53,7 @@ pub(crate) fn read(file: Option<&Path>) -> Result<Config, String> {
         }
         Ok(_) => {}
     }
-    let text = fs::read_to_string(path).map_err(failed)?;
+    let text = text_file::read(path).map_err(failed)?;
     parse(path, &text)
 }
 

@@ -1,0 +1,104 @@
+//! Every packet that does not arrive is counted once, by its flow and by its place.
+
+mod common;
+
+use common::*;
+use proptest::prelude::*;
+use windlass_aqm::{CoDelConfig, Config as Queue, FqCoDelConfig, PieConfig, SredConfig};
+use windlass_base::{Rng, Span};
+use windlass_sim::scenario::model::link_model::{Aggregation, Outage, TokenBucket};
+use windlass_sim::scenario::model::{Channel, Loss, Reorder, TcpApp};
+use windlass_sim::{Scenario, Summary, run};
+
+fn queue(rng: &mut Rng) -> Queue {
+    let queues = [
+        drop_tail(1 + rng.below(40) as u32),
+        red(),
+        Queue::Pie(PieConfig::default()),
+        Queue::Sred(SredConfig::default()),
+        Queue::CoDel(CoDelConfig::default()),
+        Queue::FqCoDel(FqCoDelConfig::default()),
+    ];
+    queues[rng.below(queues.len() as u64) as usize].clone()
+}
+
+/// A channel that loses packets in some of the ways there are.
+fn lossy(rng: &mut Rng) -> Channel {
+    let mut channel = channel(mbit(1.0 + rng.below(8) as f64), ms(5.0), queue(rng));
+    if rng.chance(0.3) {
+        channel.loss = Loss::Random { probability: 0.02 };
+    } else if rng.chance(0.3) {
+        channel.loss = Loss::Listed { packets: vec![1, 7, 8, 30] };
+    }
+    if rng.chance(0.3) {
+        channel.reorder = Some(Reorder { probability: 0.1, max_extra_delay: ms(9.0) });
+    }
+    if rng.chance(0.5) {
+        let rate = mbit(0.5 + rng.below(4) as f64).expect("above zero");
+        channel.variation.policer = Some(TokenBucket { rate, burst_bytes: 9_000 });
+    }
+    if rng.chance(0.3) {
+        let outage = Outage { at: ms(300.0), lasts: ms(200.0), every: None, lose: rng.chance(0.5) };
+        channel.variation.outages = vec![outage];
+    }
+    if rng.chance(0.3) {
+        channel.variation.aggregation = Some(Aggregation::WIFI);
+    }
+    channel
+}
+
+/// Data in one direction only, over a bottleneck and access links that lose packets. The sources stop
+/// long before the end, so that nothing is under way then.
+fn scenario(seed: u64) -> Scenario {
+    let mut rng = Rng::new(seed);
+    let mut scenario =
+        dumbbell(lossy(&mut rng), &[ms(1.0), ms(9.0), ms(2.0)], Span::from_secs(40));
+    scenario.links[1].forward = lossy(&mut rng);
+    scenario.links[5].forward = lossy(&mut rng);
+    scenario.flows.push(ns2_flow(2, 3, "new-ecn", rng.chance(0.5)));
+    scenario.flows[0].stop = Some(Span::from_secs(1));
+    scenario.flows.push(modern_flow(4, 5, TcpApp::Bulk));
+    scenario.flows[1].stop = Some(Span::from_secs(1));
+    scenario.udp.push(udp(6, 7, 700, mbit(1.0 + rng.below(3) as f64)));
+    scenario.udp[0].stop = Some(Span::from_secs(1));
+    scenario
+}
+
+fn summary(seed: u64) -> Summary {
+    run(&scenario(seed), seed, &mut ()).expect("a sound scenario")
+}
+
+proptest! {
+    #[test]
+    fn the_drops_of_flows_are_those_of_places(seed: u64) {
+        let summary = summary(seed);
+        let (flows, udp, queues) = (&summary.flows, &summary.udp, &summary.queues);
+        let drops = flows.iter().map(|flow| flow.drops).chain(udp.iter().map(|udp| udp.drops));
+        prop_assert_eq!(drops.sum::<u64>(), queues[0].drops);
+        prop_assert_eq!(summary.drops, queues[0].drops);
+        prop_assert_eq!(summary.policed, queues[0].policed);
+        let by_flow = flows.iter().map(|flow| flow.policed).chain(udp.iter().map(|udp| udp.policed));
+        let by_place = queues.iter().filter_map(|queue| queue.policed);
+        prop_assert_eq!(by_flow.flatten().sum::<u64>(), by_place.sum::<u64>());
+        for queue in queues {
+            prop_assert_eq!(queue.arrived, queue.sent + queue.drops, "{}", queue.link);
+        }
+        let udp = &udp[0];
+        let gone = udp.drops + udp.drops_elsewhere + udp.policed.unwrap_or(0) + udp.lost;
+        prop_assert_eq!(udp.sent, udp.received + gone);
+    }
+}
+
+#[test]
+fn a_scenario_without_policers_does_not_mention_them() {
+    let mut plain = cbr(8.0, 10);
+    let text = |scenario: &Scenario| {
+        let summary = run(scenario, 1, &mut ()).expect("a sound scenario");
+        serde_json::to_string(&summary).expect("JSON")
+    };
+    assert!(!text(&plain).contains("policed"));
+    assert!(!text(&plain).contains("-0.0"), "no rate of no flows has a sign");
+    let policer = TokenBucket { rate: mbit(1.0).expect("above zero"), burst_bytes: 9_000 };
+    plain.links[0].backward.variation.policer = Some(policer);
+    assert_eq!(text(&plain).matches("policed").count(), 2, "the source, and the way back");
+}
