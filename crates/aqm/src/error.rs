@@ -14,6 +14,8 @@ pub enum ConfigError {
     Weight,
     /// A burst for which [`TcRed`](crate::TcRed) finds no weight: fewer packets than `min` holds.
     Burst,
+    /// The named setting, a number of things in memory, exceeds this bound.
+    TooMany(&'static str, u32),
     /// A size, count or span that must not be zero (or must be finite); its name.
     Zero(&'static str),
     /// A factor or divisor that must be above 1 (and finite); its name.
@@ -30,6 +32,7 @@ impl fmt::Display for ConfigError {
             ConfigError::Probability(name) => write!(f, "{name} is not a probability above 0"),
             ConfigError::Burst => f.write_str("burst must be at least min / avpkt"),
             ConfigError::Weight => f.write_str("the queue weight must lie in (0, 1]"),
+            ConfigError::TooMany(name, most) => write!(f, "{name} must be at most {most}"),
             ConfigError::Zero(name) => write!(f, "{name} must be above zero"),
             ConfigError::NotAboveOne(name) => write!(f, "{name} must be above 1"),
             ConfigError::NeedsLinkRate(name) => write!(f, "{name} needs a known link rate"),

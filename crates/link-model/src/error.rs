@@ -1,4 +1,13 @@
 use std::fmt;
+use windlass_base::Span;
+
+/// The shortest round of what repeats. A packet meets each round of its transmission.
+pub const ROUND_MIN: Span = Span::from_micros(10);
+
+/// Checks the time from one repetition to the next, if there is one.
+pub(crate) fn check_round(round: Option<Span>) -> Result<(), ConfigError> {
+    if round.is_some_and(|round| round < ROUND_MIN) { Err(ConfigError::Round) } else { Ok(()) }
+}
 
 /// A setting that cannot work.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -14,6 +23,8 @@ pub enum ConfigError {
     ZeroBurst,
     /// The interval is zero, the longest one is shorter than it, or a release carries nothing.
     Aggregation,
+    /// What repeats does so after less than [`ROUND_MIN`].
+    Round,
     /// An outage of no length, or one that begins again before it has ended.
     Outage,
 }
@@ -31,6 +42,7 @@ impl fmt::Display for ConfigError {
                 "expected an interval above zero, max_interval no shorter, and packets and bytes \
                  above zero"
             }
+            ConfigError::Round => "expected at least 10us from one repetition to the next",
             ConfigError::Outage => {
                 "expected an outage that lasts longer than zero, and less than the time from one \
                  to the next"

@@ -1,4 +1,5 @@
 use crate::ConfigError;
+use crate::error::check_round;
 use windlass_base::{Span, Time};
 
 /// What has not ended after so many steps of rate, outages and opportunities never ends.
@@ -19,14 +20,17 @@ pub struct Outage {
 }
 
 impl Outage {
-    /// Checks that the outage lasts, and ends before it begins again.
+    /// Checks that the outage lasts, ends before it begins again, and does so not too often.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Outage`] if it does not.
+    /// [`ConfigError::Outage`] or [`ConfigError::Round`] if it does not.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let ends = self.every.is_none_or(|every| every > self.lasts);
-        if ends && !self.lasts.is_zero() { Ok(()) } else { Err(ConfigError::Outage) }
+        if !ends || self.lasts.is_zero() {
+            return Err(ConfigError::Outage);
+        }
+        check_round(self.every)
     }
 
     /// When the outage under way at `time` ends; `None` if none is.

@@ -1,4 +1,5 @@
 use crate::ConfigError;
+use crate::error::check_round;
 use windlass_base::{Span, Time};
 
 /// A value that changes at given times, and is constant in between.
@@ -25,6 +26,7 @@ impl<T: Copy> Steps<T> {
         if repeat.is_some_and(|repeat| steps.iter().any(|(at, _)| *at >= repeat)) {
             return Err(ConfigError::RepeatTooSoon);
         }
+        check_round(repeat)?;
         Ok(Steps { steps, repeat })
     }
 
@@ -94,6 +96,8 @@ mod tests {
     fn steps_that_do_not_ascend_are_refused() {
         let at = Span::from_secs;
         assert_eq!(Steps::new(vec![(at(1), 1)], None), Err(ConfigError::StepOrder));
+        let short = Some(Span::from_nanos(9_999));
+        assert_eq!(Steps::new(vec![(Span::ZERO, 1)], short), Err(ConfigError::Round));
         assert_eq!(Steps::<u8>::new(vec![], None), Err(ConfigError::StepOrder));
         assert_eq!(Steps::new(vec![(at(0), 1), (at(0), 2)], None), Err(ConfigError::StepOrder));
         assert_eq!(steps(Some(10)), Err(ConfigError::RepeatTooSoon));

@@ -9,6 +9,9 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use windlass_base::{Rng, Time};
 
+/// The most buckets, as of Linux's fq_codel. They are in memory from the beginning.
+const FLOWS_MAX: u32 = 65_536;
+
 /// Settings of [`FqCoDel`].
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct FqCoDelConfig {
@@ -54,6 +57,9 @@ impl FqCoDelConfig {
             return Err(ConfigError::ZeroLimit);
         }
         check_positive(f64::from(self.flows), "the number of flows")?;
+        if self.flows > FLOWS_MAX {
+            return Err(ConfigError::TooMany("the number of flows", FLOWS_MAX));
+        }
         check_positive(f64::from(self.quantum_bytes), "the quantum")?;
         check_positive(f64::from(self.drop_batch), "the drop batch")?;
         self.codel.validate()

@@ -403,7 +403,9 @@ impl Decode for Version {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Positive(pub u32);
 
-/// A maximum segment size in bytes: what fits into an IPv4 packet beside 40 bytes of headers.
+/// A maximum segment size in bytes: what fits into an IPv4 packet beside 40 bytes of headers. It has
+/// room for 40 bytes of options and 8 of data, the least that Linux sends (`TCP_MIN_SND_MSS`); the engine
+/// raises a smaller one.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mss(pub u16);
 
@@ -433,7 +435,7 @@ macro_rules! bounded {
 }
 
 bounded!(Positive, (1..=4_294_967_295_i64), "a whole number from 1 to 4294967295");
-bounded!(Mss, (1..=65_495_i64), "a number of bytes from 1 to 65495");
+bounded!(Mss, (48..=65_495_i64), "a number of bytes from 48 (40 of options, 8 of data) to 65495");
 bounded!(PacketBytes, (28..=65_535_i64), "a number of bytes from 28 to 65535");
 
 #[cfg(test)]

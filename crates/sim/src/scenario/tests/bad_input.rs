@@ -66,8 +66,14 @@ fn one_clear_message_for_each_mistake() {
         (
             "profile = \"rfc5681\"",
             "mss = 70000",
-            "x.toml:6:7: defaults.mss: expected a number of bytes from 1 to 65495, found the bare \
+            "x.toml:6:7: defaults.mss: expected a number of bytes from 48 (40 of options, 8 of data) to 65495, found the bare \
              number 70000",
+        ),
+        (
+            "profile = \"rfc5681\"",
+            "mss = 47",
+            "x.toml:6:7: defaults.mss: expected a number of bytes from 48 (40 of options, 8 of data) to 65495, found the bare \
+             number 47",
         ),
         (
             "profile = \"rfc5681\"",

@@ -114,3 +114,23 @@ fn faults_of_links_over_time_are_named() {
         assert!(message.contains(expected), "{keys}\n{message}\n{expected}");
     }
 }
+
+#[test]
+fn what_repeats_does_so_after_ten_microseconds_or_more() {
+    let outages = |every: &str| {
+        format!(
+            "delay = \"1ms\", outages = [{{ at = \"0s\", lasts = \"1ns\", every = \"{every}\" }}]"
+        )
+    };
+    let steps = |repeat: &str| {
+        format!(
+            "delay = \"1ms\", rate = {{ steps = [{{ at = \"0s\", rate = \"1bit/s\" }}], repeat = \"{repeat}\" }}"
+        )
+    };
+    for text in [outages("9us"), steps("9us")] {
+        let message = message(&text);
+        assert!(message.contains("expected at least 10us from one repetition"), "{message}");
+    }
+    assert_eq!(ways(&outages("10us"))[0].variation.outages.len(), 1);
+    assert!(ways(&steps("10us"))[0].variation.rate.is_some());
+}
