@@ -47,8 +47,12 @@ function figures(outcome) {
     ["Fairness", fixed(summary.fairness_index.steady, 3), "Jain's index, 1: equal"],
     ["Payload", fixed(total, 2), "Mbit/s, all flows"],
     ["Queue", fixed(summary.mean_queue_packets.steady, 1), "packets, mean"],
-    ["Drops", summary.drops, "at the bottleneck"],
+    ["Drops", summary.drops, dropsNote(summary)],
   ];
+}
+
+function dropsNote({ policed }) {
+  return policed === undefined ? "at the bottleneck" : `at the bottleneck; ${policed} policed before it`;
 }
 
 function figure(term, value, note) {

@@ -135,7 +135,8 @@ fn outcome(parameters: &Parameters, sources: [Source; 2], queue: Vec<f64>) -> Ou
 }
 
 fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
+    // An empty sum of floats is -0.
+    (0.0 + values.iter().sum::<f64>()) / values.len().max(1) as f64
 }
 
 /// A New-ECN connection.

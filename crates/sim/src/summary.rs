@@ -51,6 +51,9 @@ pub struct Summary {
     pub marks: u64,
     /// Packets that the bottleneck's queue dropped.
     pub drops: u64,
+    /// Packets that the bottleneck's policer dropped, before the queue; left out where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policed: Option<u64>,
     /// Packets waiting at the bottleneck, the one in transmission not among them: mean over time.
     pub mean_queue_packets: Windows<Option<f64>>,
     /// Packets that arrived at the bottleneck's queue, dropped ones included.
@@ -104,6 +107,9 @@ pub struct FlowSummary {
     pub marks_elsewhere: u64,
     /// Data packets that other queues dropped.
     pub drops_elsewhere: u64,
+    /// Data packets that policers dropped, before the queues; left out where the scenario has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policed: Option<u64>,
     /// Data packets lost on links, after their queues.
     pub lost: u64,
     /// Cuts of the window in answer to ECN echoes.
@@ -178,6 +184,9 @@ pub struct UdpSummary {
     pub drops: u64,
     /// Packets that other queues dropped.
     pub drops_elsewhere: u64,
+    /// Packets that policers dropped, before the queues; left out where the scenario has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policed: Option<u64>,
     /// Packets lost on links, after their queues.
     pub lost: u64,
 }
@@ -217,6 +226,11 @@ pub fn fairness_index(rates: &[f64]) -> Option<f64> {
     let sum: f64 = rates.iter().sum();
     let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
     (squares > 0.0).then(|| sum * sum / (rates.len() as f64 * squares))
+}
+
+/// The sum of rates. That of none is 0: an empty sum of floats is -0.
+fn total(rates: &[f64]) -> f64 {
+    0.0 + rates.iter().sum::<f64>()
 }
 
 /// The lengths of the two windows in seconds.
@@ -277,14 +291,15 @@ pub(crate) fn summarise(
             whole_run: fairness_index(&whole),
             steady: fairness_index(&steady),
         },
-        total_packets_per_s: Windows { whole_run: whole.iter().sum(), steady: steady.iter().sum() },
+        total_packets_per_s: Windows { whole_run: total(&whole), steady: total(&steady) },
         marks: bottleneck.marks,
         drops: bottleneck.drops,
+        policed: bottleneck.policed,
         mean_queue_packets: bottleneck.mean_packets,
         bottleneck_packets: bottleneck.arrived,
         delivered_segments: records.delivered_segments,
         events,
-        udp: udp_summaries(scenario, records, lengths),
+        udp: udp_summaries(scenario, network, records, lengths),
         flows,
         queues,
         middleboxes: vec![],
@@ -324,6 +339,7 @@ fn flow_summary(
         drops: traffic.bottleneck.drops,
         marks_elsewhere: traffic.elsewhere.marks,
         drops_elsewhere: traffic.elsewhere.drops,
+        policed: network.has_policer().then_some(traffic.policed),
         lost: traffic.lost,
         window_cuts_by_ecn: counts.ecn_cuts,
         timeouts: counts.timeouts,
@@ -348,7 +364,12 @@ fn transfers(flow: &Flow, record: &FlowRecord) -> Option<Transfers> {
     })
 }
 
-fn udp_summaries(scenario: &Scenario, records: &Records, lengths: Lengths) -> Vec<UdpSummary> {
+fn udp_summaries(
+    scenario: &Scenario,
+    network: &Network,
+    records: &Records,
+    lengths: Lengths,
+) -> Vec<UdpSummary> {
     let traffic = &records.traffic[scenario.flows.len()..];
     let sources = scenario.udp.iter().zip(&records.udp).zip(traffic);
     let summary = |((flow, record), traffic): ((_, &UdpRecord), &crate::record::Traffic)| {
@@ -361,6 +382,7 @@ fn udp_summaries(scenario: &Scenario, records: &Records, lengths: Lengths) -> Ve
                 .per_s(record.received as f64, record.received_before_steady as f64),
             drops: traffic.bottleneck.drops,
             drops_elsewhere: traffic.elsewhere.drops,
+            policed: network.has_policer().then_some(traffic.policed),
             lost: traffic.lost,
         }
     };
@@ -395,6 +417,12 @@ fn queue_summary(scenario: &Scenario, direction: LinkDirection, network: &Networ
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_total_of_no_rates_has_no_sign() {
+        assert!(total(&[]).is_sign_positive());
+        assert_eq!(total(&[0.25, 0.5]), 0.75);
+    }
 
     #[test]
     fn the_fairness_index_is_one_for_equal_rates_and_one_nth_for_a_monopoly() {

@@ -116,6 +116,11 @@ impl Network {
         &self.channels[numbering::number(direction) as usize]
     }
 
+    /// True if a channel has a policer.
+    pub(crate) fn has_policer(&self) -> bool {
+        self.channels.iter().any(|channel| channel.policed().is_some())
+    }
+
     /// Adds a middlebox behind those on the node.
     pub(crate) fn add_middlebox(&mut self, node: NodeId, middlebox: Box<dyn Middlebox>) {
         let position = match self.chains.iter().position(|chain| chain.node == node) {

@@ -44,6 +44,8 @@ pub(crate) struct Records {
 pub(crate) struct Traffic {
     pub(crate) bottleneck: AtQueues,
     pub(crate) elsewhere: AtQueues,
+    /// Dropped by policers, before the queues.
+    pub(crate) policed: u64,
     pub(crate) lost: u64,
 }
 
@@ -88,6 +90,13 @@ impl Records {
     pub(crate) fn drop(&mut self, packet: &InFlight, queue: LinkDirection) {
         if let Some(counts) = self.at_queue(packet, queue) {
             counts.drops += 1;
+        }
+    }
+
+    /// A policer dropped a packet.
+    pub(crate) fn police(&mut self, packet: &InFlight) {
+        if !packet.to.is_reverse() {
+            self.traffic[packet.flow as usize].policed += 1;
         }
     }
 

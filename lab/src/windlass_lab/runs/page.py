@@ -18,7 +18,8 @@ def _facts(label: str, summary: Mapping) -> str:
     index = (summary.get("fairness_index") or {}).get("steady")
     fairness = f", fairness index {index:.3f}" if index is not None else ""
     marks, drops = summary.get("marks"), summary.get("drops")
+    policed = f", {summary['policed']} policed before it" if "policed" in summary else ""
     return (
         f"{label}: {summary['name']}, {summary['duration_s']:g} s, seed {summary.get('seed')}; "
-        f"{marks} marks and {drops} drops at the bottleneck{fairness}"
+        f"{marks} marks and {drops} drops at the bottleneck{policed}{fairness}"
     )

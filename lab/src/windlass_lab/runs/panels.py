@@ -118,9 +118,18 @@ def overview(runs: Runs) -> tuple[list[str], list[list[str]]]:
         "retransmitted_segments": "Retransmitted",
         "timeouts": "Timeouts",
     }
+    flows = [(label, run.flows.to_dicts()) for label, run in runs]
+    # Packets that did not arrive, other than by the bottleneck's queue: shown where there are any.
+    for key, heading in (
+        ("drops_elsewhere", "Drops elsewhere"),
+        ("policed", "Policed"),
+        ("lost", "Lost"),
+    ):
+        if any(flow.get(key) for _, found in flows for flow in found):
+            columns[key] = heading
     rows = []
-    for label, run in runs:
-        for flow in run.flows.iter_rows(named=True):
+    for label, found in flows:
+        for flow in found:
             name = flow["name"] if len(runs) == 1 else f"{label}: {flow['name']}"
             rows.append([name, *(_cell(flow.get(column)) for column in columns)])
     return ["Flow", *columns.values()], rows

@@ -129,8 +129,12 @@ impl Report {
         let line = |path: &Reported| {
             let stats = path.stats(carrier);
             let mbit = (stats.delivered_bytes - path.delivered_bytes) as f64 * 8.0 / 1e6;
+            let policed = match stats.policed {
+                0 => String::new(),
+                count => format!("  policed {count}"),
+            };
             format!(
-                "{:8.1} s  {:>10} {:4}  {mbit:9.3} Mbit/s  queue {:4}  marked {}  dropped {}  lost {}",
+                "{:8.1} s  {:>10} {:4}  {mbit:9.3} Mbit/s  queue {:4}  marked {}  dropped {}{policed}  lost {}",
                 now.as_secs_f64(),
                 path.name,
                 path.direction.name(),

@@ -52,7 +52,8 @@ impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
         let direction = self.interface.direction;
         let queued = QueuedPacket::new(slot, transit.packets.get(slot));
         if self.varying.as_mut().is_some_and(|varying| !varying.admits(now, queued.wire_bytes)) {
-            drop_packet(slot, direction, transit, cx.records);
+            cx.records.police(transit.packets.get(slot));
+            transit.packets.release(slot);
             return;
         }
         let dropped =
