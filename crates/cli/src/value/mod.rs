@@ -25,7 +25,7 @@ pub(crate) use over_time::{
     parse_rate_over_time, parse_shaper,
 };
 pub(crate) use path::{Side, Sided, all, last, parse_queue, sided};
-pub(crate) use port::{PortArg, parse_port};
+pub(crate) use port::{PortArg, parse_block, parse_port};
 #[cfg(all(target_os = "linux", feature = "ecn-proxy"))]
 pub(crate) use quantity::with_seconds;
 pub(crate) use quantity::{

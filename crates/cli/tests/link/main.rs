@@ -3,6 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod block;
 mod left_behind;
 mod live;
 

@@ -6,7 +6,7 @@
 
 use ipnet::Ipv4Net;
 use nix::ifaddrs::getifaddrs;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::Ipv4Addr;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
@@ -31,21 +31,45 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Claims a block that is unused in the current network namespace.
-    pub(crate) fn claim() -> io::Result<Block> {
+    /// Claims a block that is unused in the current network namespace: `wanted`, or the first that is.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidInput`] if `wanted` is in use, or not within the link that this one is in;
+    /// another error if no block is free.
+    pub(crate) fn claim(wanted: Option<Ipv4Net>) -> io::Result<Block> {
         let used = addresses_here()?;
         let parent = used.iter().find(|(device, _)| device == INSIDE_DEVICE);
-        let taken =
-            |block: &Ipv4Net| used.iter().any(|(_, address)| block.contains(&address.addr()));
-        let all = candidates(parent.map(|(_, address)| *address));
-        for network in all.into_iter().filter(|block| !taken(block)) {
-            let name = format!("windlass-link-{network}");
-            if let Ok(lock) = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?) {
-                return Ok(Block { network, _lock: lock });
+        let parent = parent.map(|(_, address)| *address);
+        let overlapping = |block: &Ipv4Net| {
+            used.iter().find(|(_, address)| {
+                block.contains(&address.addr())
+                    // A nested link is within its parent.
+                    || Some(*address) != parent && address.contains(&block.network())
+            })
+        };
+        if let Some(block) = wanted {
+            check(block, parent)?;
+            if let Some((device, address)) = overlapping(&block) {
+                return Err(refused(block, &format!("overlaps {address}, an address of {device}")));
+            }
+            return Block::lock(block)?.ok_or_else(|| refused(block, "is that of another link"));
+        }
+        for network in candidates(parent).into_iter().filter(|block| overlapping(block).is_none()) {
+            if let Some(block) = Block::lock(network)? {
+                return Ok(block);
             }
         }
-        let full = "no addresses left: too many links, or too many in each other";
+        let full = "no addresses left: too many links, or too many in each other, or another program \
+                    has 100.64.0.0/10; choose a block with --block, such as 10.200.0.0/20";
         Err(io::Error::other(full))
+    }
+
+    /// The block, unless another process holds it.
+    fn lock(network: Ipv4Net) -> io::Result<Option<Block>> {
+        let name = format!("windlass-link-{network}");
+        let lock = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?).ok();
+        Ok(lock.map(|lock| Block { network, _lock: lock }))
     }
 
     /// The address of the link's outside.
@@ -57,6 +81,22 @@ impl Block {
     pub(crate) fn inside(&self) -> Ipv4Addr {
         nth(self.network, 2)
     }
+}
+
+/// Whether a link can have these addresses.
+fn check(block: Ipv4Net, parent: Option<Ipv4Net>) -> io::Result<()> {
+    // The parent's outside reaches the addresses of the parent alone.
+    match parent.map(|parent| parent.trunc()) {
+        Some(parent) if !parent.contains(&block) => {
+            let why = format!("is not in {parent}, the addresses of the link that this one is in");
+            Err(refused(block, &why))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn refused(block: Ipv4Net, why: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, format!("--block: {block} {why}"))
 }
 
 fn nth(network: Ipv4Net, n: u32) -> Ipv4Addr {

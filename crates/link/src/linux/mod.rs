@@ -7,6 +7,7 @@
 mod addresses;
 mod carrier;
 mod nested;
+mod reach;
 
 pub use carrier::{Attendant, Carrier};
 pub use nested::{Nested, Surroundings};

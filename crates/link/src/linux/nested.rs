@@ -2,6 +2,7 @@
 
 use super::addresses::{Block, INSIDE_DEVICE};
 use super::carrier::{Attendant, Carrier};
+use super::reach;
 use crate::{LinkConfig, Network};
 use ipnet::{IpNet, Ipv4Net};
 use nix::errno::Errno;
@@ -30,6 +31,9 @@ pub struct Nested {
     pub command: Vec<OsString>,
     /// A shell command that runs at the outside for as long as the command runs.
     pub outside: Option<OsString>,
+    /// The addresses of the link and of those in it; `None`: a free block of 100.64.0.0/10, or in a link
+    /// a part of its block.
+    pub block: Option<Ipv4Net>,
     /// The largest IP packet, in bytes.
     pub mtu: u32,
     /// The spin time; see [`Carrier::new`].
@@ -64,14 +68,16 @@ impl Nested {
     ///
     /// # Errors
     ///
-    /// A device or namespace cannot be made, or the carrier fails. A running command is killed.
+    /// A device or namespace cannot be made, the block is in use, another program has a route or a
+    /// firewall for its addresses, or the carrier fails. A running command is killed.
     pub fn run(self, attendant: &mut dyn Attendant) -> io::Result<(u8, Carrier)> {
         let network = Network::new(&self.link)
             .map_err(|error| io::Error::new(ErrorKind::InvalidInput, error.to_string()))?;
         let signals = Signals::block()?;
-        let block = Block::claim()?;
+        let block = Block::claim(self.block)?;
         let surroundings = Surroundings { outside: block.outside(), inside: block.inside() };
         let outside = Device::create(&outside_device(&block, self.mtu)?)?;
+        reach::check(&outside, &block)?;
         let environment = surroundings.environment();
         if let Some(command) = &self.outside {
             run_outside(command, &environment, self.output.clone())?;

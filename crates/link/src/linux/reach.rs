@@ -28,9 +28,8 @@ const HINT: &str = "choose other addresses with --block, such as --block 10.200.
 pub(crate) fn check(device: &Device, block: &Block) -> io::Result<()> {
     let (outside, inside) = (block.outside(), block.inside());
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-    let elsewhere = |how: String| {
-        io::Error::other(format!("{inside}, an address of the link, {how}: {HINT}"))
-    };
+    let elsewhere =
+        |how: String| io::Error::other(format!("{inside}, an address of the link, {how}: {HINT}"));
     let route = socket.connect((inside, DISCARD)).and_then(|()| socket.local_addr());
     let source = route.map_err(|error| elsewhere(format!("cannot be reached ({error})")))?.ip();
     if source != IpAddr::V4(outside) {
@@ -38,7 +37,8 @@ pub(crate) fn check(device: &Device, block: &Block) -> io::Result<()> {
     }
     socket.set_read_timeout(Some(PATIENCE))?;
     let sent = socket.send(&[]);
-    let returned = sent.and_then(|_| turn_round(device, inside)).and_then(|()| socket.recv(&mut []));
+    let returned =
+        sent.and_then(|_| turn_round(device, inside)).and_then(|()| socket.recv(&mut []));
     returned.map(drop).map_err(|error| match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::PermissionDenied => {
             let drops = "a firewall of this machine drops packets between";

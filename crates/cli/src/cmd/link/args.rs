@@ -2,11 +2,12 @@
 
 use crate::live::KEYS_HELP;
 use crate::value::{
-    OverTime, PortArg, Side, Sided, all, last, parse_aggregation, parse_delay_over_time,
-    parse_loss, parse_outage, parse_policer, parse_port, parse_probability, parse_queue,
-    parse_rate_over_time, parse_seed, parse_shaper, parse_time, sided, whole,
+    OverTime, PortArg, Side, Sided, all, last, parse_aggregation, parse_block,
+    parse_delay_over_time, parse_loss, parse_outage, parse_policer, parse_port, parse_probability,
+    parse_queue, parse_rate_over_time, parse_seed, parse_shaper, parse_time, sided, whole,
 };
 use clap::{Args, Subcommand};
+use ipnet::Ipv4Net;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use windlass_aqm::Config as Queue;
@@ -28,7 +29,7 @@ sh -c 'sleep 1; iperf3 -t 60 -c $WINDLASS_OUTSIDE'
 
 COMMAND runs in a network namespace of its own. What it sends leaves by the link (up), and comes out \
 at $WINDLASS_OUTSIDE, an address of the namespace that windlass was started in (the first that is \
-free of 100.64.0.1, 100.64.16.1, ...); the answers come back down. Without root, where user namespaces \
+free of 100.64.0.1, 100.64.16.1, ..., or that of --block); the answers come back down. Without root, where user namespaces \
 are allowed, the outside is an empty namespace: --outside runs a server in it. COMMAND sees no other \
 processes than its own, and they end with it. Nothing is left behind, whatever is killed.
 
@@ -85,6 +86,11 @@ pub(crate) struct Link {
     #[arg(long, value_name = "BYTES", default_value_t = 1500)]
     #[arg(value_parser = whole::<u32>(68..=65_535))]
     pub mtu: u32,
+    /// Addresses of the link and of those in it, at least four: a network such as 10.200.0.0/20 that this
+    /// machine does not use [default: a free /20 of 100.64.0.0/10]
+    #[arg(long, value_name = "ADDRESS/PREFIX", value_parser = parse_block)]
+    #[arg(conflicts_with = "port")]
+    pub block: Option<Ipv4Net>,
     /// Join two TUN devices instead of running a command; to be given twice. up is from the first
     /// to the second
     #[arg(long, value_name = "NAME[@NAMESPACE][=ADDRESS/PREFIX]", value_parser = parse_port)]

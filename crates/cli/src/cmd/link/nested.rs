@@ -35,6 +35,7 @@ pub(super) fn main(args: Link) -> Result<ExitCode, Failure> {
         link: link.clone(),
         command: args.command_line,
         outside: args.outside,
+        block: args.block,
         mtu: args.mtu,
         spin: args.watch.spin,
         output: output.as_ref().map(|output| output.file()),
