@@ -330,7 +330,36 @@ pub(crate) struct PathOptions {
     pub qlog: Option<PathBuf>,
 }
 
-/// Says where the port goes.
+/// Says where the port goes, and the address before it.
 fn misplaced_port(text: &str) -> Result<u16, String> {
-    Err(format!("the server takes its port as an option: --port {text}"))
+    let options = match (text.parse::<IpAddr>(), Local::parse(text)) {
+        (Ok(address), _) => format!("--bind {address}"),
+        (_, Ok(Local { address: Some(address), port })) => {
+            format!("--bind {address} --port {port}")
+        }
+        (_, Ok(Local { address: None, port })) => format!("--port {port}"),
+        _ => "--bind ADDRESS --port PORT".to_owned(),
+    };
+    Err(format!("the server takes address and port as options: {options}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misplaced_port_is_shown_as_the_options_that_work() {
+        for (text, options) in [
+            ("7300", "--port 7300"),
+            ("127.0.0.1:7300", "--bind 127.0.0.1 --port 7300"),
+            ("[::1]:7300", "--bind ::1 --port 7300"),
+            ("127.0.0.1", "--bind 127.0.0.1"),
+            ("::1", "--bind ::1"),
+            ("host:7300", "--bind ADDRESS --port PORT"),
+            ("70000", "--bind ADDRESS --port PORT"),
+        ] {
+            let error = misplaced_port(text).expect_err("no place for it");
+            assert_eq!(error, format!("the server takes address and port as options: {options}"));
+        }
+    }
 }
