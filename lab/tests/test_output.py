@@ -1,10 +1,15 @@
+import errno
 import json
 import os
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
 from windlass_lab.core import output
 from windlass_lab.core.errors import LabError
+from windlass_lab.core.line_file import LineFile
+from windlass_lab.core.run_lines import RunLines
 
 
 def previous_result(folder):
@@ -77,6 +82,58 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
         output.write_atomically(target, "new")
     assert target.read_text() == "old"
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_full_disk_ends_reproduce_with_one_error(lab, tmp_path, monkeypatch, capsys):
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(full))
+    out = tmp_path / "new/out"
+    assert lab("--quick", "--replicates", "1", out=out) == 2
+    errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error")]
+    assert errors == [f"error: {out}/results.json: cannot write: No space left on device"]
+    assert not out.parent.exists()
+
+
+@pytest.mark.parametrize("room", [0, 3])
+def test_a_line_is_in_the_file_or_not_at_all(tmp_path, monkeypatch, room):
+    """A disk takes the first bytes of a line and is full then."""
+    file = LineFile(tmp_path / "lines")
+    file.append("one\n")
+    write, left = os.write, [room]
+
+    def write_some(number, data):
+        taken, left[0] = bytes(data[: left[0]]), 0
+        if not taken:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(number, taken)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", write_some)
+        with pytest.raises(LabError, match="lines: cannot write: No space left on device"):
+            file.append("two\nthree\n")
+    file.append("four\n")
+    file.close()
+    assert (tmp_path / "lines").read_text() == "one\nfour\n"
+
+
+def test_runs_that_are_there_survive_a_full_disk(tmp_path, monkeypatch):
+    """Going on with them writes the file anew, beside the old one."""
+
+    @dataclass
+    class Run:
+        time_s: float
+
+    test = SimpleNamespace(name="a")
+    lines = RunLines(tmp_path / "runs.jsonl", "here", False, Run)
+    lines.add(test, 1, Run(2.5))
+    lines.close()
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(full))
+        with pytest.raises(LabError, match="cannot write"):
+            RunLines(tmp_path / "runs.jsonl", "here", True, Run)
+    assert RunLines(tmp_path / "runs.jsonl", "here", True, Run).of(test) == [Run(2.5)]
+    assert os.listdir(tmp_path) == ["runs.jsonl"]
 
 
 def test_a_result_of_another_schema_is_refused(tmp_path):
