@@ -205,7 +205,7 @@ impl End {
     /// Passes datagrams that came through a relay to the endpoint.
     pub(super) fn take_relayed(&mut self, now: Time, datagrams: Vec<(SocketAddr, Vec<u8>)>) {
         for (peer, bytes) in datagrams {
-            self.endpoint.handle_datagrams(now, &peer, Ecn::NotEct, &bytes, bytes.len());
+            self.endpoint.handle_datagrams(now, peer, Ecn::NotEct, &bytes, bytes.len());
         }
     }
 

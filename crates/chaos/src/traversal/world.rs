@@ -203,7 +203,7 @@ impl<'a> World<'a> {
             end.take_relayed(self.now, data);
         } else {
             let len = bytes.len();
-            end.endpoint.handle_datagrams(self.now, &packet.from, packet.ecn, bytes, len);
+            end.endpoint.handle_datagrams(self.now, packet.from, packet.ecn, bytes, len);
         }
     }
 

@@ -15,8 +15,8 @@ use super::wakes::wake;
 use crate::endpoint::{Addresses, ConnectionId, Contents, Datagrams, Endpoint, Limits};
 use crate::qlog;
 use quinn_udp::{EcnCodepoint, Transmit, UdpSocketState};
-use refusals::is_too_big;
-use std::io::{self, ErrorKind};
+use refusals::{despite_pending_errors, is_blocked, is_too_big};
+use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
@@ -497,17 +497,6 @@ impl Port {
         // The callback may have installed another one.
         self.lock().on_stun.get_or_insert(callback);
     }
-}
-
-/// An ICMP report about an earlier datagram makes one call fail (SO_ERROR), whatever its peer. The
-/// datagram of that call has not left: it is sent again. Two reports may wait, of two peers.
-fn despite_pending_errors<T>(send: impl Fn() -> io::Result<T>) -> io::Result<T> {
-    let again = |error| if is_blocked(&error) { Err(error) } else { send() };
-    send().or_else(again).or_else(again)
-}
-
-fn is_blocked(error: &io::Error) -> bool {
-    error.kind() == ErrorKind::WouldBlock
 }
 
 impl PortState {

@@ -362,7 +362,7 @@ impl State {
     ) {
         for (peer, data) in self.host.handle(now, channel, local, from, bytes) {
             // Relays do not pass the ECN field on (RFC 8656 §12.6 leaves it to them).
-            endpoint.handle_datagrams(now, &peer, windlass_base::Ecn::NotEct, &data, data.len());
+            endpoint.handle_datagrams(now, peer, windlass_base::Ecn::NotEct, &data, data.len());
         }
         self.take_events(now, endpoint, wakers);
     }

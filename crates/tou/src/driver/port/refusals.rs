@@ -61,3 +61,14 @@ fn is_no_route(error: &io::Error) -> bool {
                 | ErrorKind::NetworkUnreachable
         )
 }
+
+/// An ICMP report about an earlier datagram makes one call fail (SO_ERROR), whatever its peer. The
+/// datagram of that call has not left: it is sent again. Two reports may wait, of two peers.
+pub(super) fn despite_pending_errors<T>(send: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    let again = |error| if is_blocked(&error) { Err(error) } else { send() };
+    send().or_else(again).or_else(again)
+}
+
+pub(super) fn is_blocked(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::WouldBlock
+}
