@@ -35,7 +35,9 @@ fn expose(folder: &Folder, allow: &str, via: &[String]) -> Background {
     public(&folder.file("desk"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
     command.args(["tou", "expose", &target, "--key", &folder.file("desk"), "--allow", allow]);
-    via.iter().for_each(|one| drop(command.args(["--via", one])));
+    for one in via {
+        command.args(["--via", one]);
+    }
     command.args(["--config", "/dev/null"]).stdin(Stdio::null()).stdout(Stdio::null());
     Background::start(command)
 }
