@@ -214,7 +214,7 @@ fn the_server_proves_its_key_to_a_host_that_asks() {
     world.server.key = Some(secret(9));
     let host = udp("192.0.2.1:1000");
     for challenge in [Some([4; 16]), None] {
-        let nonce = world.server.secret.nonce(world.now, host.address());
+        let nonce = world.server.nonces.draw(world.now, host.address());
         let register = Register::signed(&secret(1), nonce, [1; 16], 60);
         let content = Content::Register(Register { challenge, ..register });
         world.server.handle(world.now, host, &Message { transaction: 5.into(), content }.encode());

@@ -52,6 +52,7 @@ impl Connection {
 
     /// Reduces the window and records the flight for which it did so.
     pub(super) fn cut(&mut self, now: Time, cause: CongestionCause, hold_ssthresh: bool) {
+        let hold_ssthresh = hold_ssthresh && !self.recovery.has_spared_loss();
         if cause != CongestionCause::Ecn && self.recovery.spares_loss(self.tx.una) {
             return;
         }

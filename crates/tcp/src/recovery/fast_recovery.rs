@@ -48,6 +48,8 @@ pub(crate) struct Recovery {
     pub(crate) old_path_end: u64,
     /// The first loss of such data is still to come.
     old_path_loss: bool,
+    /// A loss was spared, so that the next timeout is the first that reduces.
+    spared: bool,
 }
 
 /// An outstanding tail loss probe (RFC 8985 §7.1).
@@ -78,6 +80,7 @@ impl Recovery {
             frto: Frto::Off,
             old_path_end: 0,
             old_path_loss: false,
+            spared: false,
         }
     }
 
@@ -89,7 +92,13 @@ impl Recovery {
     /// Whether a loss that was found at SND.UNA is of data that only the old path has carried: the
     /// first such loss. What is sent again takes the new path.
     pub(crate) fn spares_loss(&mut self, una: u64) -> bool {
-        core::mem::take(&mut self.old_path_loss) && una < self.old_path_end
+        self.spared = core::mem::take(&mut self.old_path_loss) && una < self.old_path_end;
+        self.spared
+    }
+
+    /// Whether the last loss was spared. A repetition of it then lowers ssthresh as the first does.
+    pub(crate) fn has_spared_loss(&self) -> bool {
+        self.spared
     }
 
     /// Records a reduction of the window. `max` is SND.MAX.
