@@ -55,6 +55,8 @@ pub(crate) struct RepairWatch {
     controlled: bool,
     /// The longest that the path and the peer allow.
     round_trip: Span,
+    /// A tail loss probe takes the place of the first timeout (RFC 8985 §7.2).
+    probes_tail: bool,
     lost: Vec<Lost>,
     /// The longest RTO while a segment of `lost` waits.
     rto: Span,
@@ -69,6 +71,7 @@ impl RepairWatch {
         RepairWatch {
             controlled: setup.config.congestion.name() != "none",
             round_trip,
+            probes_tail: setup.config.recovery.tail_loss_probe,
             lost: Vec::new(),
             rto: Span::ZERO,
             progress: (0, 0),
@@ -152,7 +155,8 @@ impl RepairWatch {
     /// The ACK of a segment that was sent before the retransmission may restart the timer, up to a
     /// round trip later.
     fn patience(&self) -> Span {
-        self.round_trip + self.round_trip.max(self.rto)
+        let timeouts = if self.probes_tail { self.rto * 2 } else { self.rto };
+        self.round_trip + self.round_trip.max(timeouts)
     }
 }
 
