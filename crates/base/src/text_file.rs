@@ -61,7 +61,7 @@ mod tests {
     fn a_byte_order_mark_is_no_part_of_the_text() {
         assert_eq!(decode(b"\xef\xbb\xbfa = 1\n".to_vec()).expect("UTF-8"), "a = 1\n");
         assert_eq!(decode("a = \"é\"".into()).expect("UTF-8"), "a = \"é\"");
-        assert_eq!(decode(vec![]).expect("nothing"), "");
+        assert_eq!(decode(Vec::new()).expect("nothing"), "");
         let twice = decode(b"\xef\xbb\xbf\xef\xbb\xbfa".to_vec()).expect("UTF-8");
         assert_eq!(twice, "\u{feff}a", "one mark");
     }

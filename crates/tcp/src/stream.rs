@@ -248,7 +248,7 @@ mod tests {
         let mut now = Time::ZERO;
         let mut a = Stream::new(Connection::connect(config.clone(), now, SeqNumber(5)));
         let mut b = Stream::new(Connection::listen(config, SeqNumber(9)));
-        assert_eq!(b.peek().concat(), []);
+        assert!(b.peek().concat().is_empty());
         let data: Vec<u8> = (0..100_000u32).map(|i| (i * 7 % 251) as u8).collect();
         let (mut written, mut read) = (0, Vec::new());
         for _ in 0..20_000 {

@@ -58,7 +58,7 @@ fn endpoints_can_be_driven() {
             {
                 assert_eq!(ecn, Ecn::NotEct);
                 let peer = addresses[from];
-                ends[to].handle_datagrams(now, &peer, ecn, &out[..len], size);
+                ends[to].handle_datagrams(now, peer, ecn, &out[..len], size);
             }
         }
     }

@@ -105,7 +105,7 @@ fn a_wrong_key_of_the_rendezvous_is_an_error_that_names_both() {
     // Nothing answers by UDP, so that TLS is used.
     let tls = format!("127.0.0.1:{}/{}#{expected}", dead_port(), server.address("tls").port());
     for via in [udp, tls] {
-        let exposing = expose(&folder, &unknown_key(&folder), &[via.clone()]);
+        let exposing = expose(&folder, &unknown_key(&folder), std::slice::from_ref(&via));
         let line = exposing.wait_for("ERROR");
         assert!(line.contains(&found) && line.contains(&expected), "{line}");
         let service = format!("ssh@{}", unknown_key(&folder));

@@ -49,7 +49,7 @@ impl Host {
         seed[..4].copy_from_slice(&number.to_be_bytes());
         let secret = SecretKey::from_seed(seed);
         let transport = Transport::Stream;
-        let own = Config { secret, instance: [1; 16], publish: true, transport };
+        let own = Config { secret, instance: [1; 16], publish: true, transport, server_key: None };
         Ok(Host {
             client: Client::new(own, Rng::fork(1, number.into()), Time::ZERO),
             tls: ClientConnection::new(config, ServerName::try_from("127.0.0.1")?)?,

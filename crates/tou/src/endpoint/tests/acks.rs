@@ -77,7 +77,7 @@ fn acks_of_a_batch(profile: Profile, segments: u32, lost: Option<u32>) -> Vec<u3
         batch.push(datagram);
     }
     let (now, host) = (network.now, network.host(2));
-    host.handle_datagrams(now, &address(1), Ecn::NotEct, &batch.concat(), batch[0].len());
+    host.handle_datagrams(now, address(1), Ecn::NotEct, &batch.concat(), batch[0].len());
     let (mut acks, mut out) = (Vec::new(), Vec::new());
     while let Some(datagrams) = host.poll_transmit(now, 44, &mut out) {
         let sent = out[..datagrams.len].chunks(datagrams.size);

@@ -117,7 +117,7 @@ fn no_syn_ack_is_longer_than_its_syn() {
         let mut out = Vec::new();
         for port in 1..=2 {
             let from = SocketAddr::from(([100, 1, 1, 1], port));
-            network.host(2).handle_datagrams(now, &from, Ecn::NotEct, &syn[..len], len);
+            network.host(2).handle_datagrams(now, from, Ecn::NotEct, &syn[..len], len);
             let answer = network.host(2).poll_transmit(now, 1, &mut out).expect("an answer");
             assert!(answer.len <= len, "{options:?}: {} bytes for {len}", answer.len);
         }

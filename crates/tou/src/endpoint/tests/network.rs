@@ -148,7 +148,7 @@ impl Network {
         {
             let Packet { from, to, ecn, bytes } = entry.remove();
             if let Some(host) = self.hosts.get_mut(&to) {
-                host.handle_datagrams(self.now, &from, ecn, &bytes, bytes.len());
+                host.handle_datagrams(self.now, from, ecn, &bytes, bytes.len());
             }
         }
         for host in self.hosts.values_mut() {

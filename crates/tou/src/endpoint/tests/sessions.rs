@@ -152,7 +152,7 @@ fn a_syn_that_comes_back_opens_no_connection_with_itself() {
     let client = network.connect_in_session(1, TAG, 1);
     let (now, mut syn) = (network.now, Vec::new());
     let sent = network.host(1).poll_transmit(now, 1, &mut syn).expect("a SYN");
-    network.host(1).handle_datagrams(now, &address(2), sent.ecn, &syn, sent.size);
+    network.host(1).handle_datagrams(now, address(2), sent.ecn, &syn, sent.size);
     let state = network.host(1).stream(client).expect("there").connection().state();
     assert_eq!(state, State::SynSent);
     assert_eq!(network.host(1).counters().outside, 1);
@@ -173,7 +173,7 @@ fn a_truncated_datagram_of_a_session_is_malformed() {
     let now = network.now;
     for cut in 8..len {
         let bytes = &datagram[..cut];
-        network.host(2).handle_datagrams(now, &address(1), Ecn::NotEct, bytes, cut);
+        network.host(2).handle_datagrams(now, address(1), Ecn::NotEct, bytes, cut);
     }
     assert_eq!(network.host(2).counters().malformed, len as u64 - 8);
     assert!(network.host(2).is_empty());

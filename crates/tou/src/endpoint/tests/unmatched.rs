@@ -61,7 +61,7 @@ fn the_mss_option_depends_on_the_address_family_of_the_peer() {
         let again = SocketAddr::new(peer.ip(), 2);
         let mut out = Vec::new();
         for from in [peer, again] {
-            host.handle_datagrams(now, &from, Ecn::NotEct, &bytes[..len], len);
+            host.handle_datagrams(now, from, Ecn::NotEct, &bytes[..len], len);
             let answer = host.poll_transmit(now, 1, &mut out).expect("a SYN-ACK");
             let (segment, _) = wire::parse(&out[..answer.len]).expect("a segment");
             assert_eq!(segment.options.mss, Some(mss), "{from}");
@@ -116,7 +116,7 @@ fn a_million_blind_segments_at_a_window_of_256_kib_corrupt_and_close_nothing() {
             wire::emit(&segment, &mut bytes);
             let now = network.now;
             let host = network.host(2);
-            host.handle_datagrams(now, &address(1), Ecn::NotEct, &bytes, bytes.len());
+            host.handle_datagrams(now, address(1), Ecn::NotEct, &bytes, bytes.len());
             // Drops the answers.
             while host.poll_transmit(now, 44, &mut out).is_some() {}
         }
@@ -155,7 +155,7 @@ fn replies_that_wait_for_the_socket_are_bounded() {
     wire::emit(&segment, &mut bytes);
     let now = network.now;
     for _ in 0..5000 {
-        network.host(1).handle_datagrams(now, &address(2), Ecn::NotEct, &bytes, bytes.len());
+        network.host(1).handle_datagrams(now, address(2), Ecn::NotEct, &bytes, bytes.len());
     }
     let counters = *network.host(1).counters();
     assert_eq!((counters.resets, counters.unanswered), (1024, 3976));
