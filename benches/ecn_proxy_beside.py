@@ -10,6 +10,7 @@ Needs root, iproute2 and ethtool; builds its hosts with the lab's testbed, hence
 """
 
 import argparse
+import functools
 import json
 import re
 import socket
@@ -187,7 +188,7 @@ def send(address: str, port: int, controller: str, connections: int, seconds: fl
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         sock.close()
 
-    in_threads([lambda sock=sock: fill(sock) for sock in sockets])
+    in_threads([functools.partial(fill, sock) for sock in sockets])
 
 
 def receive(port: int, connections: int, seconds: float) -> None:
@@ -205,7 +206,7 @@ def receive(port: int, connections: int, seconds: float) -> None:
                 if begin <= time.monotonic() < end:
                     counts[at] += len(data)
 
-    in_threads([lambda at=at: take(at) for at in range(connections)])
+    in_threads([functools.partial(take, at) for at in range(connections)])
     print(sum(counts) * 8e-6 / (end - begin))
 
 
