@@ -161,6 +161,8 @@ impl Cell {
 
     pub(crate) fn command(&self, host: usize, name: &str) -> Command {
         let mut command = self.crossing.hosts[host].command(env!("CARGO_BIN_EXE_windlass"));
+        // A key that is named must exist.
+        self.keys.public(["a", "b"][host]);
         let key = self.keys.file(["a", "b"][host]);
         command.args(["tou", name, "--key", &key, "--via", &self.via, "--config", "/dev/null"]);
         command

@@ -28,7 +28,7 @@ impl Folder {
     }
 
     /// A file with a secret key.
-    fn key(&self, name: &str) -> String {
+    pub(crate) fn key(&self, name: &str) -> String {
         let file = self.file(name);
         assert!(run(&["key", "--file", &file]).status.success());
         file

@@ -50,7 +50,7 @@ fn public(file: &str) -> String {
 #[test]
 fn a_second_rendezvous_helps_when_the_first_is_dead() {
     let folder = Folder::new();
-    let alive = Ready::start(local(&folder.file("alive")));
+    let alive = Ready::start(local(&folder.key("alive")));
     let via = [format!("127.0.0.1:{}", dead_port()), alive.address("udp").to_string()];
     let (desk, laptop) = (folder.file("desk"), folder.file("laptop"));
     let (service, allowed) = (format!("echo@{}", public(&desk)), public(&laptop));
@@ -70,7 +70,7 @@ fn a_second_rendezvous_helps_when_the_first_is_dead() {
 #[test]
 fn a_rendezvous_that_does_not_know_the_peer_is_not_the_last_word() {
     let folder = Folder::new();
-    let [empty, knows] = ["empty", "knows"].map(|name| Ready::start(local(&folder.file(name))));
+    let [empty, knows] = ["empty", "knows"].map(|name| Ready::start(local(&folder.key(name))));
     let via = [&empty, &knows].map(|one| one.address("udp").to_string());
     let (desk, laptop) = (folder.file("desk"), folder.file("laptop"));
     let exposing = expose(&folder, &public(&laptop), &via[1..]);
@@ -82,23 +82,37 @@ fn a_rendezvous_that_does_not_know_the_peer_is_not_the_last_word() {
     assert_eq!(text(&output.stdout), "found", "{}", text(&output.stderr));
 }
 
-/// The name has two addresses, and the rendezvous is at the second one, as after a move.
+/// The rendezvous moves while `expose` runs; the names of hosts are in a file that the test changes.
 #[test]
-fn a_silent_rendezvous_is_looked_for_at_the_other_addresses_of_its_name() {
+fn a_silent_rendezvous_is_looked_for_at_the_address_that_its_name_has_now() {
+    if skip_unless(&[Need::Root, Need::Program("unshare")]) {
+        return;
+    }
     let folder = Folder::new();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
-    command.args(["tou", "rendezvous", "--listen", "[::1]:0", "--tls", "[::1]:0", "--json"]);
-    command.args(["--key", &folder.file("alive")]);
-    let alive = Ready::start(command);
-    let via = format!("localhost:{}/{}", alive.address("udp").port(), dead_port());
-    let exposing = expose(&folder, &unknown_key(&folder), &[via]);
+    let alive = Ready::start(local(&folder.key("alive")));
+    let hosts = folder.file("hosts");
+    std::fs::write(&hosts, "127.0.0.99 moved.test\n").expect("a file");
+    let port = alive.address("udp").port();
+    let own = folder.key("own");
+    let expose = format!(
+        "mount --bind {hosts} /etc/hosts && exec {} tou expose ssh=22 --key {own} --allow {} \
+         --config /dev/null --via moved.test:{port}/{}",
+        env!("CARGO_BIN_EXE_windlass"),
+        unknown_key(&folder),
+        dead_port()
+    );
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", &expose]).stdin(Stdio::null()).stdout(Stdio::null());
+    let exposing = Background::start(command);
+    exposing.wait_for("exposing");
+    std::fs::write(&hosts, "127.0.0.1 moved.test\n").expect("a file");
     exposing.wait_for("registered");
 }
 
 #[test]
 fn a_wrong_key_of_the_rendezvous_is_an_error_that_names_both() {
     let folder = Folder::new();
-    let server = Ready::start(local(&folder.file("rendezvous")));
+    let server = Ready::start(local(&folder.key("rendezvous")));
     let found = server.line["key"].as_str().expect("text").to_owned();
     let expected = SecretKey::from_seed([7; 32]).public_key().to_string();
     let udp = format!("{}#{expected}", server.address("udp"));
@@ -152,7 +166,7 @@ fn a_name_cannot_write_lines_of_the_log() {
     let (listen, own) = (format!("127.0.0.1:{port}"), folder.file("own"));
     public(&own);
     let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
-    command.args(["tou", "socks", "--verbose", "--listen", &listen, "--key", &own]);
+    command.args(["tou", "socks", "--verbose", &listen, "--key", &own]);
     command.args(["--via", "127.0.0.1:9", "--to", &unknown_key(&folder)]);
     let socks = Background::start({
         command.args(["--config", "/dev/null"]).stdin(Stdio::null()).stdout(Stdio::null());
@@ -201,14 +215,17 @@ fn hosts_without_udp_send_in_bulk() {
     let random = Gateway::MasqueradeFullyRandom;
     let len = 3_000_000;
     let by_udp = bulk(random, random, len);
-    let by_tls = bulk(Gateway::UdpBlocked, Gateway::UdpBlocked, len);
+    let most = 2 * by_udp + Duration::from_millis(500);
+    let mut by_tls = bulk(Gateway::UdpBlocked, Gateway::UdpBlocked, len);
     println!("{len} bytes both ways: {by_udp:?} by UDP, {by_tls:?} by TLS");
-    // The first attempt of the two may have a busy machine.
-    let by_tls = by_tls.min(bulk(Gateway::UdpBlocked, Gateway::UdpBlocked, len));
-    assert!(by_tls < 2 * by_udp + Duration::from_millis(500), "{by_tls:?}, {by_udp:?} by UDP");
+    if by_tls >= most {
+        // Other programs may have had the machine meanwhile.
+        by_tls = by_tls.min(bulk(Gateway::UdpBlocked, Gateway::UdpBlocked, len));
+    }
+    assert!(by_tls < most, "{by_tls:?}, {by_udp:?} by UDP");
 }
 
-/// A full disk is a small tmpfs.
+/// A full disk is a tmpfs of one page.
 #[test]
 fn a_full_disk_leaves_nothing_half_written() {
     if skip_unless(&[Need::Root]) {
@@ -217,7 +234,7 @@ fn a_full_disk_leaves_nothing_half_written() {
     let folder = Folder::new();
     let disk = folder.file("disk");
     std::fs::create_dir(&disk).expect("a folder");
-    let options = ["-t", "tmpfs", "-o", "size=64k", "tmpfs", &disk];
+    let options = ["-t", "tmpfs", "-o", "size=4k", "tmpfs", &disk];
     assert!(Command::new("mount").args(options).status().expect("mount").success());
     let unmount = Unmounted(disk.clone());
     let names = || std::fs::read_dir(&disk).expect("a folder").count();
@@ -227,13 +244,13 @@ fn a_full_disk_leaves_nothing_half_written() {
     assert_eq!((pages.status.code(), names()), (Some(1), 0), "{pages:?}");
     assert_eq!(text(&pages.stderr).lines().count(), 1, "{pages:?}");
 
-    let listener = Running::listener(&["listen", "127.0.0.1:0"]);
+    let mut listener = Running::listener(&["listen", "127.0.0.1:0"]);
     let peer = format!("127.0.0.1:{}", listener.port);
     let mut sending =
         Running::start(&["connect", &peer, "--qlog", &disk]).feed(bytes(1, 3_000_000));
-    let mut arrived = Vec::new();
-    let mut listener = listener;
-    listener.stdout().read_to_end(&mut arrived).expect("a pipe");
+    let (mut arrived, mut output) = (Vec::new(), listener.stdout());
+    let _listener = listener.feed(Vec::new());
+    output.read_to_end(&mut arrived).expect("a pipe");
     assert_eq!(arrived.len(), 3_000_000, "the transfer goes on");
     let said = sending.stderr_line();
     assert!(said.contains("--qlog") && said.contains("No space left"), "{said}");

@@ -84,15 +84,20 @@ impl Stream {
     ///
     /// The stream has failed and is to be closed.
     pub(super) fn send(&mut self, message: &[u8]) -> io::Result<bool> {
-        const PADDING: [u8; 4] = [0; 4];
-        let padding = message.len().next_multiple_of(4) - message.len();
+        let padded = message.len().next_multiple_of(4);
         let room = if is_data(message) { BACKLOG_MAX } else { 2 * BACKLOG_MAX };
-        if self.queued + message.len() + padding > room {
+        if self.queued + padded > room {
             return Ok(false);
         }
-        self.queued += message.len() + padding;
-        self.security.queue(message)?;
-        self.security.queue(&PADDING[..padding])?;
+        self.queued += padded;
+        if padded == message.len() {
+            self.security.queue(message)?;
+        } else {
+            // At once: each call makes a record of TLS.
+            let mut bytes = message.to_vec();
+            bytes.resize(padded, 0);
+            self.security.queue(&bytes)?;
+        }
         Ok(true)
     }
 

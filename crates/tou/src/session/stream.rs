@@ -9,7 +9,6 @@ use rustix::net::sockopt;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
-use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -69,34 +68,31 @@ pub(super) struct Stream {
     wrong_key: Arc<OnceLock<PublicKey>>,
 }
 
-/// Messages that wait until TLS takes them. TLS holds 64 KiB at most by itself, and what it does not
-/// take must not be lost in the middle of a message.
+/// Messages that wait until TLS takes them, several in one record. TLS holds 64 KiB at most by itself,
+/// and what it does not take must not be lost in the middle of a message.
 #[derive(Default)]
 struct Outbox {
-    messages: VecDeque<Vec<u8>>,
-    /// The bytes of the first message that TLS has taken.
+    bytes: Vec<u8>,
+    /// Bytes at the beginning that TLS has taken.
     taken: usize,
-    bytes: usize,
 }
 
 impl Outbox {
-    fn push(&mut self, message: Vec<u8>) {
-        if self.bytes + message.len() <= BACKLOG_MAX || !is_data(&message) {
-            self.bytes += message.len();
-            self.messages.push_back(message);
+    fn len(&self) -> usize {
+        self.bytes.len() - self.taken
+    }
+
+    fn push(&mut self, message: &[u8]) {
+        if self.len() + message.len() <= BACKLOG_MAX || !is_data(message) {
+            self.bytes.extend_from_slice(message);
         }
     }
 
     /// Passes on what `out` takes, which may be less than all.
     fn write_to(&mut self, out: &mut impl Write) -> io::Result<()> {
-        while let Some(message) = self.messages.front() {
-            let count = out.write(&message[self.taken..])?;
-            self.taken += count;
-            self.bytes -= count;
-            if self.taken < message.len() {
-                break;
-            }
-            self.messages.pop_front();
+        self.taken += out.write(&self.bytes[self.taken..])?;
+        if self.taken == self.bytes.len() || self.taken >= BACKLOG_MAX {
+            self.bytes.drain(..self.taken);
             self.taken = 0;
         }
         Ok(())
@@ -229,7 +225,7 @@ impl Stream {
         use std::sync::mpsc::TryRecvError;
         loop {
             match self.messages.try_recv() {
-                Ok(message) => self.outbox.push(message),
+                Ok(message) => self.outbox.push(&message),
                 Err(TryRecvError::Empty) => return Ok(()),
                 Err(TryRecvError::Disconnected) => {
                     return Err(io::Error::new(ErrorKind::BrokenPipe, "closed"));
@@ -398,9 +394,9 @@ mod tests {
     fn a_message_that_fits_in_part_goes_on_where_it_stopped() {
         let mut outbox = Outbox::default();
         let messages = [vec![0x40; 100], vec![0x41; 300], vec![0x42; 8]];
-        messages.iter().for_each(|message| outbox.push(message.clone()));
+        messages.iter().for_each(|message| outbox.push(message));
         let mut out = Narrow(Vec::new(), 0);
-        while outbox.bytes > 0 {
+        while outbox.len() > 0 {
             out.1 = 7;
             outbox.write_to(&mut out).expect("it takes some");
         }
@@ -411,13 +407,13 @@ mod tests {
     fn datagrams_beyond_the_backlog_are_dropped_and_requests_are_not() {
         let mut outbox = Outbox::default();
         let datagram = |kind: [u8; 2]| [&kind[..], &[0; 998]].concat();
-        (0..1000).for_each(|_| outbox.push(datagram([0x40, 0])));
-        let full = outbox.bytes;
+        (0..1000).for_each(|_| outbox.push(&datagram([0x40, 0])));
+        let full = outbox.len();
         assert!((BACKLOG_MAX - 1000..=BACKLOG_MAX).contains(&full), "{full} bytes");
-        outbox.push(datagram([0, 0x16]));
-        assert_eq!(outbox.bytes, full, "a Send indication");
-        outbox.push(datagram([0, 0x04]));
-        assert_eq!(outbox.bytes, full + 1000, "a Refresh request");
+        outbox.push(&datagram([0, 0x16]));
+        assert_eq!(outbox.len(), full, "a Send indication");
+        outbox.push(&datagram([0, 0x04]));
+        assert_eq!(outbox.len(), full + 1000, "a Refresh request");
     }
 
     #[test]
