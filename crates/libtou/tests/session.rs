@@ -107,10 +107,24 @@ fn a_secured_socket_knows_its_peer_and_carries_bytes() {
     }
 }
 
+/// Only tou_key makes a file: a name with a fault must not give a new identity.
+#[test]
+fn a_key_file_that_is_missing_is_an_error_and_is_not_made() {
+    let keys = Keys::new();
+    let b = keys.public("b");
+    let (client, server) = TOU.pair();
+    assert_eq!(secure(&keys, client, "typo", &[&b], false), Err(libc::ENOENT));
+    assert!(!keys.0.join("typo").exists());
+    for fd in [client, server] {
+        assert_eq!(TOU.close(fd), 0);
+    }
+}
+
 #[test]
 fn a_key_that_is_not_allowed_is_refused_at_both_ends() {
     let keys = Keys::new();
     let (b, other) = (keys.public("b"), keys.public("other"));
+    keys.public("a");
     let (client, server) = TOU.pair();
     thread::scope(|scope| {
         let refusing = scope.spawn(|| secure(&keys, server, "b", &[&other], true));
@@ -130,6 +144,7 @@ fn a_key_that_is_not_allowed_is_refused_at_both_ends() {
 fn a_client_refuses_a_server_with_another_key_and_one_without_tls() {
     let keys = Keys::new();
     let (a, other) = (keys.public("a"), keys.public("other"));
+    keys.public("b");
     let (client, server) = TOU.pair();
     thread::scope(|scope| {
         let deceived = scope.spawn(|| secure(&keys, server, "b", &[&a], true));

@@ -51,7 +51,7 @@ impl Default for Limits {
     }
 }
 
-/// What a [`Server`] is made with. Start from [`Config::new`].
+/// What a [`Server`](super::Server) is made with. Start from [`Config::new`].
 #[derive(Clone)]
 pub struct Config {
     /// Secret random bytes, from which nonces and passwords are derived.
