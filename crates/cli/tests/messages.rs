@@ -47,7 +47,11 @@ const CASES: &[(Input, &str, i32)] = &[
     ),
     (arguments("probe population abc"), "'<COUNT>': expected a whole number from 1 to 60000", 2),
     (arguments("probe host --timeout soon"), "a bare number is seconds", 2),
-    (arguments("tou perf server 7100"), "the server takes address and port as options: --port 7100", 2),
+    (
+        arguments("tou perf server 7100"),
+        "the server takes address and port as options: --port 7100",
+        2,
+    ),
     (arguments("tou perf server --port 70000"), "expected a whole number from 0 to 65535", 2),
     (arguments("tou connect host:70000"), "port 70000: expected a port from 1 to 65535", 2),
     (arguments("tou listen 70000"), "port 70000: expected a port from 0 to 65535", 2),
