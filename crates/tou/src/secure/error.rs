@@ -15,7 +15,8 @@ use windlass_identity::PublicKey;
 ///     let reason = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
 ///     matches!(reason, Some(Error::Refused { .. }))
 /// }
-/// # assert!(refused(&std::io::Error::other(Error::Refused { own: [7; 32].into() })));
+/// # let own = windlass_tou::secure::SecretKey::from_seed([7; 32]).public_key();
+/// # assert!(refused(&std::io::Error::other(Error::Refused { own })));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
