@@ -109,6 +109,6 @@ fn a_refusal_is_an_error_of_its_kind() {
     let error = answer.into_result().expect_err("a refusal");
     assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
     assert_eq!(Refusal::status_in(&error), Some(Status::Refused));
-    assert_eq!(error.to_string(), "the peer refused: cannot connect\\u{1b}[2J");
+    assert_eq!(error.to_string(), "the peer refused: cannot connect\\u001b[2J");
     assert!(Answer::new(Status::Connected, "").into_result().is_ok());
 }
