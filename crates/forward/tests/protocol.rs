@@ -17,8 +17,8 @@ fn decode(bytes: &[u8]) -> Result<Request, Malformed> {
 
 fn request() -> impl Strategy<Value = Request> {
     let host = prop_oneof![
-        // No top-level domain is a number (RFC 1123 section 2.1).
-        "[a-z0-9.-]{0,252}[g-z]",
+        // No top-level domain is a number (RFC 1123 section 2.1), and `0x` is one to some resolvers.
+        "[a-z0-9.-]{0,251}[a-z][g-z]",
         any::<std::net::Ipv4Addr>().prop_map(|ip| ip.to_string()),
         any::<std::net::Ipv6Addr>().prop_map(|ip| ip.to_string()),
     ];
@@ -31,7 +31,8 @@ fn request() -> impl Strategy<Value = Request> {
 
 #[test]
 fn a_host_that_the_resolver_would_take_for_an_address_is_refused() {
-    for host in ["0x7f.1", "2130706433", "127.1", "010.0.0.1", "a.example.7", "0x7f000001"] {
+    for host in ["0x7f.1", "2130706433", "127.1", "010.0.0.1", "a.example.7", "0x7f000001", "a.0x"]
+    {
         let request = Request::Connect { host: host.to_owned(), port: 80 };
         assert_eq!(request.encode(), Err(Malformed::Text), "{host}");
         assert_eq!(windlass_forward::protocol::parse_host_port(&format!("{host}:80")), None);
