@@ -92,6 +92,8 @@ ECN_INLINE void ecn_end_round(struct ecn_flow *flow)
 	flow->round_end = flow->snd_max;
 	flow->previous_flight_max = flow->flight_max;
 	flow->flight_max = 0;
+	if (flow->rounds_since != ECN_NOT_COMPARABLE)
+		flow->rounds_since++;
 	if (flow->answer == ECN_ANSWER_ARMED && flow->rounds < 0xff)
 		flow->rounds++;
 }
@@ -162,6 +164,7 @@ ECN_INLINE void ecn_age_numbers(struct ecn_flow *flow)
 	if (!ecn_is_old(flow, flow->recover))
 		return;
 	flow->recover = flow->far_una - ECN_RECENT;
+	flow->rounds_since = ECN_NOT_COMPARABLE;
 	flow->notes &= (__u16)~ECN_NOTE_STRIP;
 }
 

@@ -19,6 +19,7 @@ ECN_INLINE void ecn_end_episode(struct ecn_flow *flow, __u32 event, struct ecn_e
 {
 	flow->answer = ECN_ANSWER_IDLE;
 	flow->recover = flow->snd_max;
+	flow->rounds_since = ECN_NOT_COMPARABLE;
 	flow->notes |= ECN_NOTE_CWR;
 	flow->notes &= (__u16)~ECN_NOTE_WITHDRAWN;
 	edit->events |= event;
@@ -94,6 +95,7 @@ ECN_INLINE void ecn_retransmission_seen(struct ecn_flow *flow, __u32 end, struct
 	flow->maybe_lost_below = ecn_later(flow->maybe_lost_below, end);
 	/* The repair of a real loss takes round trips in which the window may grow again. */
 	flow->response_due = 0;
+	flow->rounds_since = ECN_NOT_COMPARABLE;
 	if (flow->answer == ECN_ANSWER_ARMED && flow->notes & ECN_NOTE_GAPS)
 		ecn_end_episode(flow, ECN_EVENT_ANSWERED_LOSS, edit);
 }
@@ -108,16 +110,17 @@ ECN_INLINE int ecn_drop_one(struct ecn_flow *flow, const struct ecn_policy *poli
 	flow->answer = ECN_ANSWER_DROPPED;
 	flow->virtual_loss = packet->seq;
 	flow->virtual_loss_end = ecn_end(packet);
-	flow->last_virtual_loss = packet->seq;
 	flow->notes &= (__u16)~ECN_NOTE_WITHDRAWN;
 	edit->actions |= ECN_DO_DROP;
 	return 1;
 }
 
-ECN_INLINE void ecn_drop_repaired(struct ecn_flow *flow, struct ecn_edit *edit)
+ECN_INLINE void ecn_drop_repaired(struct ecn_flow *flow, const struct ecn_packet *packet,
+				  struct ecn_edit *edit)
 {
+	ecn_compare_flights(flow, packet, edit);
 	ecn_end_episode(flow, ECN_EVENT_ANSWERED_DROP, edit);
-	ecn_await_response(flow);
+	ecn_await_response(flow, packet);
 }
 
 /* At the served host's FIN: passes the episode over if too few ACKs remain to signal a loss. */

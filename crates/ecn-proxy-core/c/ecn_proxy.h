@@ -241,7 +241,7 @@ ECN_INLINE void ecn_host_sends(struct ecn_flow *flow, const struct ecn_policy *p
 		if (!covers || flow->answer < ECN_ANSWER_VIRTUAL_LOSS)
 			ecn_retransmission_seen(flow, end, edit);
 		else if (flow->answer == ECN_ANSWER_DROPPED)
-			ecn_drop_repaired(flow, edit);
+			ecn_drop_repaired(flow, packet, edit);
 		else
 			ecn_virtual_loss_retransmitted(flow, packet, edit);
 		return;

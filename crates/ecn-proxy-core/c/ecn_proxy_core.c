@@ -46,7 +46,7 @@ const __u32 windlass_ecn_layout[] = {
 	AT(ecn_flow, notes),
 	AT(ecn_flow, phase),
 	AT(ecn_flow, held_acks),
-	AT(ecn_flow, unheeded),
+	AT(ecn_flow, surplus),
 	sizeof(struct ecn_policy),
 	AT(ecn_policy, keeps_asking),
 	sizeof(struct ecn_packet),

@@ -9,6 +9,9 @@
 
 #include "packet.h"
 
+/* ecn_flow.rounds_since, if there is no earlier flight to compare with. */
+#define ECN_NOT_COMPARABLE 0xff
+
 #define ECN_INLINE static inline __attribute__((always_inline))
 
 /* Parts of a virtual loss. Tests leave one out to show what it prevents. */
@@ -250,8 +253,13 @@ struct ecn_flow {
 	__u32 sacked_to;
 	/* TSval of the far host's latest ACK. */
 	__u32 far_tsval;
-	/* In the far host's numbers: the end of its FIN; the highest ACK of the served host. */
-	__u32 far_fin;
+	union {
+		/* Until the far host's FIN: when the sender answered last, in units of 2^ECN_ANSWERED_SHIFT ns. */
+		__u32 answered_at;
+		/* Afterwards: the end of that FIN, in the far host's numbers. */
+		__u32 far_fin;
+	};
+	/* In the far host's numbers: the highest ACK of the served host. */
 	__u32 host_ack;
 	/*
 	 * In ticks of the served host's TSval clock: the last TSecr shown to it, 0 if none; its smallest
@@ -281,8 +289,12 @@ struct ecn_flow {
 	__u8 phase;
 	/* enum ecn_reason: why the proxy bypasses the connection or cannot signal the sender. */
 	__u8 reason;
-	/* enum ecn_triple of the SYN as the proxy forwarded it. */
-	__u8 syn_triple;
+	union {
+		/* In the handshake: enum ecn_triple of the SYN as the proxy forwarded it. */
+		__u8 syn_triple;
+		/* Afterwards: rounds since the sender's latest answer; see ECN_NOT_COMPARABLE. */
+		__u8 rounds_since;
+	};
 	/* enum ecn_answer */
 	__u8 answer;
 	/* Window scale shift of the far host. */
@@ -291,10 +303,12 @@ struct ecn_flow {
 	__u8 duplicates;
 	/* Rewritten ACKs shown to the served host during this virtual loss. */
 	__u8 rewritten_acks;
-	/* Retransmissions of the virtual loss. */
-	__u8 retransmits;
-	/* Rounds for which the ECE has been pending. */
-	__u8 rounds;
+	union {
+		/* Rounds for which the ECE has been pending. */
+		__u8 rounds;
+		/* Retransmissions of the virtual loss, which ends that. */
+		__u8 retransmits;
+	};
 	/* ACKs that would have ended the virtual loss if they had reported no gaps. */
 	__u8 held_acks;
 	/* enum ecn_simultaneous_open */
@@ -303,8 +317,9 @@ struct ecn_flow {
 	__u8 plain_syns;
 	/* 1: the ACK of `recover` will show whether the flight has fallen. */
 	__u8 response_due;
-	/* Evidence that the sender does not slow down, see response.h. */
+	/* Evidence that the sender does not slow down: of the round trip after an answer; of two answers. */
 	__u8 unheeded;
+	__u8 surplus;
 };
 
 _Static_assert(sizeof(struct ecn_packet) == 80, "ecn_packet");

@@ -88,6 +88,7 @@ ECN_INLINE void ecn_take_on(struct ecn_flow *flow, const struct ecn_packet *syn_
 	flow->shown_una = isn;
 	flow->far_una = isn;
 	flow->round_end = isn;
+	flow->rounds_since = ECN_NOT_COMPARABLE;
 	flow->host_ack = far_isn + 1;
 	edit->events |= ECN_EVENT_PROXIED;
 }

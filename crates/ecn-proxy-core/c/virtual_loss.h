@@ -266,7 +266,6 @@ ECN_INLINE void ecn_open_virtual_loss(struct ecn_flow *flow, const struct ecn_pa
 	flow->shown_una = virtual_loss;
 	flow->virtual_loss = virtual_loss;
 	flow->virtual_loss_end = virtual_loss + length;
-	flow->last_virtual_loss = virtual_loss;
 	flow->sacked_to = flow->virtual_loss_end;
 	flow->virtual_loss_tsval = packet->tsecr;
 	flow->rewritten_acks = 0;
@@ -373,13 +372,14 @@ ECN_INLINE int ecn_virtual_loss_retransmitted(struct ecn_flow *flow,
 
 	if (flow->answer == ECN_ANSWER_VIRTUAL_LOSS) {
 		flow->answer = ECN_ANSWER_RETRANSMITTED;
+		ecn_compare_flights(flow, packet, edit);
 		flow->recover = flow->snd_max;
 		flow->ts_floor = packet->tsval;
 		flow->notes |= ECN_NOTE_CWR | ECN_NOTE_STRIP;
 		if (packet->options & ECN_OPT_TIMESTAMPS)
 			flow->notes |= ECN_NOTE_TSECR_FLOOR;
 		edit->events |= ECN_EVENT_ANSWERED_VIRTUAL_LOSS;
-		ecn_await_response(flow);
+		ecn_await_response(flow, packet);
 	}
 	if (flow->retransmits < 0xff)
 		flow->retransmits++;

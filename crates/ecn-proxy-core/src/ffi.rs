@@ -94,7 +94,7 @@ mod tests {
             offset_of!(RawFlow, notes),
             offset_of!(RawFlow, phase),
             offset_of!(RawFlow, held_acks),
-            offset_of!(RawFlow, unheeded),
+            offset_of!(RawFlow, surplus),
             size_of::<Policy>(),
             offset_of!(Policy, keeps_asking),
             size_of::<Packet>(),

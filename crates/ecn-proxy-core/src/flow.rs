@@ -28,7 +28,8 @@ pub(crate) struct RawFlow {
     ts_floor: u32,
     sacked_to: u32,
     far_tsval: u32,
-    far_fin: u32,
+    /// `answered_at`, or `far_fin`.
+    answered_at: u32,
     pub(crate) host_ack: u32,
     shown_tsecr: u32,
     min_rtt: u32,
@@ -44,18 +45,20 @@ pub(crate) struct RawFlow {
     pub(crate) notes: u16,
     pub(crate) phase: u8,
     reason: u8,
-    syn_triple: u8,
+    /// `syn_triple`, or `rounds_since`.
+    rounds_since: u8,
     answer: u8,
     window_scale: u8,
     duplicates: u8,
     rewritten_acks: u8,
-    retransmits: u8,
+    /// `rounds`, or `retransmits`.
     rounds: u8,
     pub(crate) held_acks: u8,
     simultaneous: u8,
     plain_syns: u8,
     response_due: u8,
-    pub(crate) unheeded: u8,
+    unheeded: u8,
+    pub(crate) surplus: u8,
 }
 
 /// The state that the proxy keeps for a connection. The default stands for an unknown one.

@@ -11,13 +11,15 @@ struct Sender {
     /// The first segment that the far host has not acknowledged, and the first one not sent.
     acknowledged: u32,
     sent: u32,
+    /// When it retransmits.
+    now_ns: u64,
 }
 
 impl Sender {
     fn new(policy: Policy, flight: u32) -> Sender {
         let mut scene = Scene::new(policy, all_options());
         scene.all(0..flight);
-        Sender { scene, acknowledged: 0, sent: flight }
+        Sender { scene, acknowledged: 0, sent: flight, now_ns: 0 }
     }
 
     /// The far host echoes a mark at its ACK of two segments; the sender retransmits, sends `after`
@@ -25,7 +27,7 @@ impl Sender {
     fn slow_down_to(&mut self, after: u32) -> Events {
         let first = self.acknowledged;
         let (echoed, _) = self.scene.echo(first + 2);
-        let retransmission = Packet { seq: Scene::at(first), ..self.scene.data_packet(first) };
+        let retransmission = Packet { now_ns: self.now_ns, ..self.scene.data_packet(first) };
         let (repaired, _) = self.scene.watch.pass(&retransmission, Side::Host);
         let recover = self.sent;
         let mut events = echoed.events | repaired.events;
@@ -44,13 +46,26 @@ impl Sender {
         self.sent = self.sent.max(until);
     }
 
+    /// A round trip: the far host acknowledges all that is under way, two segments at a time.
+    fn round(&mut self, flight: u32) {
+        let until = self.sent;
+        while self.acknowledged < until {
+            self.acknowledged = (self.acknowledged + 2).min(until);
+            self.scene.ack(self.acknowledged);
+            self.refill(flight);
+        }
+    }
+
     fn sends_ect(&mut self) -> bool {
         self.sent += 1;
         self.scene.data(self.sent - 1).1.forward[0].codepoint == 2
     }
 }
 
-/// Virtual losses after which a flight of 20 segments goes on with `after`.
+/// So many round trips between two answers that the flights at the answers are not compared.
+const LONG: u32 = 12;
+
+/// Virtual losses after which a flight of 20 segments goes on with `after`, and is 20 again later.
 fn losses(after: impl Fn(u32) -> u32, number: u32) -> (Sender, Events) {
     let mut sender = Sender::new(Policy::default(), 20);
     let mut events = Events::empty();
@@ -58,9 +73,124 @@ fn losses(after: impl Fn(u32) -> u32, number: u32) -> (Sender, Events) {
         let seen = sender.slow_down_to(after(n));
         assert_eq!(seen.contains(Events::FLIGHT_FELL), after(n) < 18, "{n}: {seen:?}");
         events |= seen;
-        sender.refill(20);
+        (0..LONG).for_each(|_| sender.round(20));
     }
     (sender, events)
+}
+
+/// A sender that leaves `kept` of its window of `start` segments at each mark and adds `growth` in a round
+/// trip; so many round trips pass between two marks. Its application has at most `limit` segments for it,
+/// and its window grows only if that is not the limit (RFC 7661).
+fn reduces(start: f64, kept: f64, growth: f64, limit: u32, rounds: impl Fn(u32) -> u32) -> Events {
+    let flight = |window: f64| (window as u32).min(limit);
+    let (mut window, mut events) = (start, Events::empty());
+    let mut sender = Sender::new(Policy::default(), flight(window));
+    for n in 0..100 {
+        window = (window * kept).max(4.0);
+        events |= sender.slow_down_to(flight(window));
+        for _ in 0..rounds(n) {
+            window += if flight(window) < limit { growth } else { 0.0 };
+            sender.round(flight(window));
+        }
+    }
+    assert_eq!(sender.sends_ect(), !events.contains(Events::ECT_WITHDRAWN));
+    events
+}
+
+/// RFC 5681 sections 3.1 and 3.2, RFC 9438 sections 4.3 and 4.6; also Linux's rate halving, which has
+/// halved by the end of the round trip.
+#[test]
+fn a_sender_that_reduces_at_each_mark_keeps_its_ect_however_often_marks_come() {
+    for start in [300.0, 60.0, 20.0] {
+        for (kept, growth) in [(0.5, 1.0), (0.7, 0.53)] {
+            for spread in [1, 3, 8, 20] {
+                let random = |n: u32| n.wrapping_mul(2_654_435_761) >> 16;
+                let events = reduces(start, kept, growth, 1_000, |n| random(n) % spread);
+                assert!(!events.contains(Events::ECT_WITHDRAWN), "{start} {kept} {spread}");
+            }
+        }
+    }
+}
+
+/// Of 200 segments it uses 20: six marks halve and halve again what it does not use.
+#[test]
+fn a_sender_with_a_window_of_ten_flights_keeps_its_ect() {
+    for rounds in [0, 1, 4, 30] {
+        for (kept, growth) in [(0.5, 1.0), (0.7, 0.53)] {
+            let events = reduces(200.0, kept, growth, 20, |_| rounds);
+            assert!(!events.contains(Events::ECT_WITHDRAWN), "{kept} {rounds}");
+        }
+    }
+}
+
+/// RFC 9438 section 4.2: in a second or two CUBIC has nearly its old window again, after few round trips if
+/// the path is long.
+#[test]
+fn cubic_on_a_path_of_400_ms_keeps_its_ect() {
+    const RTT_S: f64 = 0.4;
+    let mut sender = Sender::new(Policy::default(), 100);
+    let mut before = 100.0_f64;
+    for n in 0..30 {
+        let k = (0.75 * before).cbrt();
+        let events = sender.slow_down_to((0.7 * before) as u32);
+        assert!(!events.contains(Events::ECT_WITHDRAWN), "{n}");
+        // The target is the window of a round trip later.
+        for round in 1..=3 {
+            let window = before + 0.4 * (f64::from(round + 1) * RTT_S - k).powi(3);
+            sender.round(window as u32);
+        }
+        before = f64::from(sender.sent - sender.acknowledged);
+        sender.now_ns += (4.0 * RTT_S * 1e9) as u64;
+    }
+    assert!(before > 10.0 && sender.sends_ect(), "{before}");
+}
+
+/// BBR version 1 sends as much as is acknowledged for a round trip after a loss, and then goes on as
+/// before. Its flights scatter: it probes for more, and other connections come and go.
+#[test]
+fn a_sender_whose_flight_is_smaller_for_a_round_trip_only_loses_its_ect() {
+    for flights in [&[20][..], &[24, 17, 22, 19, 16], &[60, 55, 62, 48]] {
+        let mut sender = Sender::new(Policy::default(), flights[0]);
+        let (mut events, mut answers) = (Events::empty(), 0);
+        while !events.contains(Events::ECT_WITHDRAWN) {
+            let flight = flights[answers % flights.len()];
+            events |= sender.slow_down_to(2 * (sender.sent - sender.acknowledged) / 3);
+            (0..2).for_each(|_| sender.round(flight));
+            answers += 1;
+            assert!(answers < 40, "{flights:?}");
+        }
+        assert!(!events.contains(Events::FLIGHT_KEPT), "{flights:?}");
+        assert!(answers > 8, "{answers}: one flight alone counts for at most an eighth");
+        assert_eq!(sender.scene.watch.flow.reason(), Reason::NoResponse);
+        assert!(!sender.sends_ect());
+    }
+}
+
+/// What an application sends rises and falls, and says nothing of the window.
+#[test]
+fn flights_that_rise_and_fall_are_no_evidence() {
+    let mut sender = Sender::new(Policy::default(), 20);
+    for n in 0..60 {
+        let events = sender.slow_down_to(6);
+        assert!(!events.contains(Events::ECT_WITHDRAWN), "{n}");
+        sender.round(if n % 2 == 0 { 10 } else { 20 });
+    }
+    assert!(sender.sends_ect());
+}
+
+/// The sender reduces for a real loss too, and may have grown again since.
+#[test]
+fn flights_before_and_after_a_real_loss_are_not_compared() {
+    let mut sender = Sender::new(Policy::default(), 20);
+    for n in 0..40 {
+        let events = sender.slow_down_to(12);
+        assert!(!events.contains(Events::ECT_WITHDRAWN), "{n}");
+        sender.round(20);
+        // Retransmitted without a virtual loss.
+        sender.scene.data(sender.acknowledged);
+        sender.round(20);
+    }
+    assert!(sender.sends_ect());
 }
 
 /// RFC 5681 section 3.2 leaves half, RFC 9438 section 4.6 leaves 0.7.
