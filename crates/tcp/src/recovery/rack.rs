@@ -68,14 +68,17 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    fn is_of_original(&self, copy: &Copy) -> bool {
+    /// `below_una`: the ACK number covers the retransmission. Data behind a hole leaves TS.Recent as
+    /// it is (RFC 7323 §4.3), so the echo on an ACK that SACKs the retransmission says nothing.
+    fn is_of_original(&self, copy: &Copy, below_una: bool) -> bool {
         let sent_ms = copy.sent.as_nanos() / 1_000_000;
         let age = self.now.saturating_since(copy.sent);
+        let echoed_ms = self.echoed_ms.filter(|_| below_una);
         match self.min_rtt {
-            Some(least) => age < least || self.echoed_ms.is_some_and(|echoed| echoed < sent_ms),
+            Some(least) => age < least || echoed_ms.is_some_and(|echoed| echoed < sent_ms),
             // Without a minimum RTT no retransmission counts as delivered, as in Linux: the
             // original may have caused the ACK.
-            None => self.echoed_ms.is_none_or(|echoed| echoed < sent_ms),
+            None => echoed_ms.is_none_or(|echoed| echoed < sent_ms),
         }
     }
 }
@@ -182,8 +185,9 @@ impl Rack {
     pub(crate) fn settle(&mut self, una: u64, sacked: &RangeSet, judge: &Judge) {
         let mut again = core::mem::take(&mut self.again);
         again.retain(|copy| {
-            let delivered = copy.range.end <= una || sacked.contains(&copy.range);
-            if delivered && !judge.is_of_original(copy) {
+            let below_una = copy.range.end <= una;
+            let delivered = below_una || sacked.contains(&copy.range);
+            if delivered && !judge.is_of_original(copy, below_una) {
                 self.note(judge.now, copy.sent, copy.range.end);
             }
             !delivered

@@ -7,6 +7,7 @@ use crate::cc::{ControllerFactory, NAMES, by_name};
 use crate::{Config, Profile};
 use alloc::format;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 fn sack(rack: bool, prr: bool) -> Config {
     plain().with(|c| {
@@ -57,6 +58,27 @@ fn rfc5681_the_loss_of_a_retransmission_lowers_the_window_twice() {
         s.expect_windows(5000, 5000);
         assert_eq!((s.connection.stats().fast_retransmits, s.connection.stats().timeouts), (2, 0));
     }
+}
+
+/// Nothing but retransmissions is in flight, and their ACKs echo the timestamp of the segment before
+/// the hole (RFC 7323 §4.3). RFC 8985 §6.2: what was sent before one that arrived is lost.
+#[test]
+fn retransmissions_show_that_one_before_them_is_lost() {
+    let mut s = Script::established(sack(true, false).with(|c| {
+        c.extensions.timestamps = true;
+        c.growth.cwnd_validation = false;
+    }));
+    s.write(19_760);
+    assert_eq!(s.skip().len(), 20);
+    s.advance_ms(100);
+    s.recv(". 1 ack 1 sack 989:1977,2965:19761 TS 110:10000");
+    let again: Vec<u64> = s.skip().iter().map(|run| run.stream_offset).collect();
+    assert_eq!(again, [0, 1976]);
+    s.advance_ms(100);
+    s.recv(". 1 ack 1 sack 989:19761 TS 210:10000");
+    assert!(retransmits_head(&mut s), "the other retransmission arrived");
+    s.expect_windows(4940, 4940);
+    assert_eq!(s.connection.stats().timeouts, 0);
 }
 
 #[test]
@@ -205,6 +227,39 @@ fn after_an_echo_a_timeout_of_a_retransmission_lowers_ssthresh() {
     s.recv("E. 1 ack 1001");
     s.advance_ms(1500);
     s.expect_windows(1000, 10_000);
+}
+
+/// The echo behind a hole came after the fast retransmit, which is lost too.
+#[test]
+fn after_an_echo_during_a_repair_a_timeout_lowers_ssthresh() {
+    let mut s = flight(sack(false, false));
+    s.recv("E. 1 ack 1 sack 1001:19001");
+    assert!(retransmits_head(&mut s));
+    s.advance_ms(50);
+    s.recv("E. 1 ack 1 sack 1001:19001,20001:21001");
+    s.expect_windows(5000, 5000);
+    s.advance_ms(1500);
+    assert_eq!(s.connection.stats().timeouts, 1);
+    s.expect_windows(1000, 2500);
+}
+
+/// The tail loss probe after the echo retransmits the last segment (RFC 8985 §7.3), and is lost.
+#[test]
+fn after_an_echo_and_a_probe_a_timeout_lowers_ssthresh() {
+    let mut s = Script::established(sack(true, true).with(|c| {
+        c.recovery.tail_loss_probe = true;
+        c.growth.cwnd_validation = false;
+    }));
+    s.write(20_000);
+    s.skip();
+    s.advance_ms(100);
+    s.recv("E. 1 ack 1001");
+    s.expect_windows(10_000, 10_000);
+    s.advance_ms(2000);
+    let again = s.skip();
+    assert_eq!(again.first().map(|run| run.stream_offset), Some(19_000), "the probe");
+    assert_eq!(s.connection.stats().timeouts, 1);
+    s.expect_windows(1000, 5000);
 }
 
 #[test]

@@ -63,6 +63,23 @@ fn a_copy_is_delivered_once_all_of_it_is_sacked() {
     assert!(rack.newest().is_some());
 }
 
+/// RFC 7323 §4.3: data behind a hole leaves TS.Recent as it is, so that the echo is of the segment
+/// before the hole.
+#[test]
+fn the_echo_on_an_ack_that_sacks_a_copy_says_nothing_about_it() {
+    let newest = |judge: &Judge| {
+        let mut rack = sent_twice();
+        let mut sacked = RangeSet::new();
+        sacked.insert(1..1001);
+        rack.settle(0, &sacked, judge);
+        rack.newest().map(|newest| newest.sent)
+    };
+    assert_eq!(newest(&judge(150, Some(99))), Some(ms(100)));
+    assert_eq!(newest(&judge(149, Some(100))), None);
+    let unknown = Judge { min_rtt: None, ..judge(200, Some(100)) };
+    assert_eq!(newest(&unknown), None, "it may be of the original");
+}
+
 /// Segments of 1000 bytes, one each 10 ms from 10 ms on.
 fn timing(segments: u64) -> Timing {
     let mut timing = Timing::new(RttSampling::EverySegment);
