@@ -201,8 +201,10 @@ def receive(port: int, connections: int, seconds: float) -> None:
     counts = [0] * connections
 
     def take(at: int) -> None:
+        # The sender's reset may be lost, and is not sent again.
+        sockets[at].settimeout(1)
         with suppress(OSError):
-            while data := sockets[at].recv(1 << 16):
+            while time.monotonic() < end + 1 and (data := sockets[at].recv(1 << 16)):
                 if begin <= time.monotonic() < end:
                     counts[at] += len(data)
 
