@@ -180,6 +180,12 @@ fn judge(reports: &[Report], seen: &[&Observation], usable: &[&Observation]) -> 
     let standing = standing_of(&of_baseline) + standing_of(&of_split);
     let grows = in_slow_start.carry(baseline);
     if baseline > 0 && !grows && agree(standing, baseline + of_split.len() as u32) {
+        if growth::may_have_left_slow_start(&of_baseline) {
+            return Ballot::undecided(
+                "its window stands still, but it grew before: segments that precede the answer were acknowledged, \
+                 and the server may have left slow start then",
+            );
+        }
         let of = baseline + of_split.len() as u32;
         return Ballot { reaction: Reaction::NoGrowth, of, fit: standing };
     }

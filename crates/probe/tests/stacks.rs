@@ -162,17 +162,31 @@ fn a_stack_that_ignores_acks_inside_a_segment_gains_nothing() {
     assert_eq!(verdict.gain, Some((4, 1.0)));
 }
 
-/// From outside, a server that counts ACKs behind such a middlebox is one that gains a segment for two
-/// ACKs. That it counts ACKs is right in either case; it must not pass for one that counts bytes.
+/// The middlebox hides the server's reaction: the probe must not report a wrong one, and a server that gains a
+/// segment for so many ACKs would be one.
 #[test]
-fn a_middlebox_that_drops_every_second_ack_does_not_hide_that_acks_count() {
+fn a_middlebox_that_passes_one_ack_of_several_leaves_an_ack_counter_undecided() {
+    for each in 2..=8 {
+        for passed in 0..each {
+            let server = EngineServer::new(config(Growth::PerAck, 10, 1460), says(page(200_000)));
+            let verdict = verdict(Deaf::new(server, |number, _| number % each == passed), 40);
+            let not_wrong =
+                matches!(verdict.reaction, Reaction::CountsAcks | Reaction::Undecided { .. });
+            assert!(not_wrong, "{passed} of {each}: {verdict:?}");
+        }
+    }
+}
+
+#[test]
+fn where_every_second_ack_is_lost_the_reason_names_the_server_and_the_path() {
     let server = EngineServer::new(config(Growth::PerAck, 10, 1460), says(page(200_000)));
     let verdict = verdict(Deaf::new(server, |number, _| number % 2 == 1), 40);
-    let not_wrong = matches!(
-        verdict.reaction,
-        Reaction::CountsAcks
-            | Reaction::CountsAcksAtRate { segments: 1, acks: 2 }
-            | Reaction::Undecided { .. }
-    );
-    assert!(not_wrong, "{verdict:?}");
+    let Reaction::Undecided { why } = &verdict.reaction else { panic!("{verdict:?}") };
+    let expected = "it gains 1 segment for every 2 ACKs: the server counts only one ACK of 2, or it counts each \
+                    and the path loses or thins out ACKs; new packets at splits of 1, 2, 4, 8, 12: ";
+    assert!(why.starts_with(expected), "{why}");
+    assert_eq!((verdict.confidence, verdict.runs), (0.0, (0, 0)));
+    let json = serde_json::to_value(&verdict.reaction).expect("a value");
+    assert_eq!((json["kind"].as_str(), json["why"].as_str()), (Some("undecided"), Some(&**why)));
+    assert_eq!(verdict.reaction.to_string(), format!("undecided: {why}"));
 }

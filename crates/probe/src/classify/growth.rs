@@ -74,7 +74,8 @@ pub(super) fn judge_more(baseline: &[&Observation], free: &[&Observation]) -> Op
 const RATES: [(u32, u32); 6] = [(1, 3), (1, 2), (3, 2), (2, 1), (3, 1), (4, 1)];
 
 /// Judges servers that gain another number of segments than one for each ACK. A single split could show that by
-/// chance, or by packets that the server held back, so that two or more must fit.
+/// chance, or by packets that the server held back, so that two or more must fit. A rate below one is undecided
+/// unless [`gains_nothing_by_a_lone_ack`].
 pub(super) fn judge_rate(usable: &[&Observation]) -> Option<Ballot> {
     let runs: Vec<&Observation> =
         usable.iter().copied().filter(|run| run.test != Test::Stretch).collect();
@@ -94,7 +95,25 @@ pub(super) fn judge_rate(usable: &[&Observation]) -> Option<Ballot> {
         splits.len() > 1 && splits.iter().all(each)
     })?;
     let ((of, fit), (segments, acks)) = (fits(found, None), found);
+    if segments < acks && !gains_nothing_by_a_lone_ack(usable) {
+        return Some(Ballot::undecided(format!(
+            "it gains {segments} segment for every {acks} ACKs: the server counts only one ACK of {acks}, or it \
+             counts each and the path loses or thins out ACKs; {}",
+            describe(usable)
+        )));
+    }
     Some(Ballot { reaction: Reaction::CountsAcksAtRate { segments, acks }, of, fit })
+}
+
+/// Whether test S shows that the server, and not the path, leaves ACKs uncounted. Its one ACK has arrived if it
+/// frees segments. A server that counts each ACK gains one more then, whatever the path does to other ACKs.
+fn gains_nothing_by_a_lone_ack(usable: &[&Observation]) -> bool {
+    let lone = usable.iter().filter(|run| run.test == Test::Stretch);
+    let (of, fit) = lone.fold((0, 0), |(of, fit), run| {
+        let nothing = Model::NoGrowth.fits(run) && !Model::PerAck.fits(run);
+        (of + 1, fit + u32::from(nothing))
+    });
+    agree(fit, of)
 }
 
 /// Why the baseline is no slow start of a known kind, in words for the user.
@@ -127,6 +146,19 @@ fn is_ack_counter_beyond(usable: &[&Observation]) -> bool {
         .map(|at| at.grown.cast_signed() - at.counts_acks.cast_signed())
         .collect();
     beyond.len() == 1 && by_split(usable).len() > 1
+}
+
+/// The window at which HyStart may end Linux's slow start, in segments (`hystart_low_window` of tcp_cubic.c). It
+/// takes the time that the probe holds ACKs back for a queue.
+const HYSTART_WINDOW_MIN: u32 = 16;
+
+/// Whether ACKs before the measured flight may have ended slow start.
+pub(super) fn may_have_left_slow_start(baseline: &[&Observation]) -> bool {
+    let has_grown = |run: &&&Observation| {
+        run.exchanged.is_some_and(|exchanged| exchanged.acked_segments > 0)
+            && run.flight.sent() >= HYSTART_WINDOW_MIN
+    };
+    agree(baseline.iter().filter(has_grown).count() as u32, baseline.len() as u32)
 }
 
 /// The runs that show whether the first flight was the whole window: those with the fewest ACKs of usual

@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::tests::run;
-use crate::probe::Flight;
+use crate::probe::{Exchanged, Flight};
 use proptest::prelude::*;
 
 const ALL: [Test; 6] = [
@@ -228,6 +228,23 @@ fn growth_by_no_known_formula_is_undecided_and_reported() {
     assert!(why(&all).contains("0 like counting bytes"), "{}", why(&all));
 }
 
+/// Linux acknowledged ten segments of interim answers by a window of 18, and was in congestion avoidance when the
+/// page came.
+#[test]
+fn a_window_that_grew_before_the_answer_does_not_count_as_no_growth() {
+    let with = |packets: u32, acked_segments: u32| {
+        let mut all = reports(Model::NoGrowth, packets, 3, 2);
+        for run in all.iter_mut().flat_map(|report| &mut report.observation) {
+            run.exchanged = Some(Exchanged { acked_segments, window_ended_flight: true });
+        }
+        all
+    };
+    assert!(why(&with(18, 10)).contains("may have left slow start"), "{}", why(&with(18, 10)));
+    for stands in [with(18, 0), with(4, 2)] {
+        assert_eq!(classify(&stands, false).reaction, Reaction::NoGrowth);
+    }
+}
+
 #[test]
 fn an_answer_that_ended_does_not_count_as_no_growth() {
     let mut all = reports(Model::PerAck, 3, 3, 1);
@@ -329,6 +346,36 @@ fn another_rate_than_a_segment_an_ack_is_named() {
     assert_eq!(reaction(2, 1), "counts ACKs, and gains 2 segments for each");
     assert_eq!(reaction(1, 2), "counts ACKs, and gains 1 for every 2 of them");
     assert_eq!(expected(Model::PerAcks { segments: 2, acks: 1 }).name(), "counts-acks-at-rate");
+}
+
+/// A server that counts every second ACK, and one that counts each behind a path that passes every second one,
+/// differ in test S alone: its ACK arrived, and gained nothing or a segment.
+#[test]
+fn less_than_a_segment_an_ack_is_the_servers_only_if_a_lone_ack_gains_nothing() {
+    let counts_half = Model::PerAcks { segments: 1, acks: 2 };
+    let is_stretch =
+        |report: &Report| report.observation.as_ref().is_some_and(|run| run.test == Test::Stretch);
+    let all = reports(counts_half, 10, 3, 5);
+    assert_eq!(classify(&all, false).reaction, expected(counts_half));
+    let mut without = all.clone();
+    without.retain(|report| !is_stretch(report));
+    // Of five runs of test S two show a segment more, or nothing at all, because the ACK was lost.
+    let with_two = |grown: u32| {
+        let mut some = all.clone();
+        let stretch = some.iter_mut().filter(|report| is_stretch(report)).take(2);
+        for run in stretch.flat_map(|report| &mut report.observation) {
+            (run.grown, run.grown_bytes) = (grown, u64::from(grown * run.mss_seen));
+        }
+        some
+    };
+    for doubtful in [without, with_two(4), with_two(0)] {
+        let why = why(&doubtful);
+        assert!(why.contains("counts only one ACK of 2, or it counts each and the path"), "{why}");
+    }
+    // More than a segment an ACK is no loss of ACKs.
+    let mut more = reports(Model::PerAcks { segments: 2, acks: 1 }, 10, 3, 2);
+    more.retain(|report| !is_stretch(report));
+    assert_eq!(classify(&more, false).reaction.name(), "counts-acks-at-rate");
 }
 
 #[test]
