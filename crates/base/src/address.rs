@@ -53,8 +53,11 @@ pub enum Host<'a> {
     Name(&'a str),
 }
 
-/// The most bytes of a name in text (RFC 1035 section 2.3.4).
+/// The most bytes of a name in text, and of a label in it (RFC 1035 section 2.3.4).
 const NAME_BYTES_MAX: usize = 253;
+const LABEL_BYTES_MAX: usize = 63;
+/// What international names take for a dot (UTS 46, section 2.3), the dot itself among them.
+const DOTS: [char; 4] = ['.', '\u{3002}', '\u{ff0e}', '\u{ff61}'];
 /// The bits before the IPv4 address in an IPv4-mapped one.
 const MAPPED_BITS: u8 = 96;
 
@@ -137,9 +140,14 @@ pub fn parse_host(text: &str) -> Result<Host<'_>, AddressError> {
     if text.contains(strange) {
         return Err(refuse(text, "a name has no such characters"));
     }
-    match is_numeric(text) {
-        true => Err(refuse(text, &why_no_address(text))),
-        false => Ok(Host::Name(text)),
+    if is_numeric(text) {
+        return Err(refuse(text, &why_no_address(text)));
+    }
+    // The dot at the end is the root's.
+    let mut labels = text.strip_suffix('.').unwrap_or(text).split('.');
+    match labels.all(|label| (1..=LABEL_BYTES_MAX).contains(&label.len())) {
+        true => Ok(Host::Name(text)),
+        false => Err(refuse(text, "between the dots of a name are 1 to 63 bytes")),
     }
 }
 
@@ -150,7 +158,7 @@ fn is_zone(zone: &str) -> bool {
 /// Whether the last label is a number, so that the text is meant as an IPv4 address.
 fn is_numeric(text: &str) -> bool {
     let text = text.strip_suffix('.').unwrap_or(text);
-    let last = text.rsplit('.').next().unwrap_or_default();
+    let last = text.rsplit(DOTS).next().unwrap_or_default();
     let hexadecimal = last.strip_prefix("0x").or_else(|| last.strip_prefix("0X"));
     let digits = !last.is_empty() && last.chars().all(char::is_numeric);
     digits || hexadecimal.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_hexdigit()))

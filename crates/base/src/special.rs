@@ -123,8 +123,9 @@ const IPV4: [Block; 15] = [
 
 /// Special blocks of IPv6. Those with IPv4 addresses inside are special whatever these are; of mapped
 /// addresses and of NAT64's own prefix, only the IPv4 address counts ([`meant`]).
-const IPV6: [Block; 12] = [
-    // Unspecified, loopback, and IPv4 addresses inside (RFC 4291, RFC 2765).
+const IPV6: [Block; 13] = [
+    v6([0, 0, 0, 0], 128, Kind::NoHost),
+    // Loopback, and IPv4 addresses inside (RFC 4291, RFC 2765).
     v6([0, 0, 0, 0], 64, Kind::Other),
     // NAT64 of one network (RFC 8215): the place of the IPv4 address is not known.
     v6([0x64, 0xff9b, 1, 0], 48, Kind::Other),
@@ -164,6 +165,12 @@ pub fn block_of(address: IpAddr) -> Option<Block> {
     let address = meant(address);
     let blocks: &[Block] = if address.is_ipv4() { &IPV4 } else { &IPV6 };
     blocks.iter().find(|block| block.prefix.contains(address)).copied()
+}
+
+/// Whether the address that is [`meant`] belongs to no single host: unspecified, multicast, broadcast or
+/// reserved.
+pub fn is_no_hosts(address: IpAddr) -> bool {
+    block_of(address).is_some_and(|block| block.kind == Kind::NoHost)
 }
 
 /// Whether a user who named these networks for others to reach meant this address too: one of them

@@ -38,6 +38,7 @@ impl Target {
             return Err(format!("{text:?}: a backslash"));
         }
         refuse_network(text)?;
+        refuse_empty_port(text)?;
         let guessed = !text.contains("://");
         let candidates = match (guessed, scheme) {
             (true, Some(scheme)) => {
@@ -106,6 +107,16 @@ fn refuse_network(text: &str) -> Result<(), String> {
         true => Err(format!(
             "{text:?}: a network, and a target is one host; for the path /{len} write http://{text}"
         )),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a host with a colon and no port: http:/a.example would be the host http.
+fn refuse_empty_port(text: &str) -> Result<(), String> {
+    let authority = text.split(['/', '?', '#']).next().unwrap_or_default();
+    let is_empty = authority.ends_with(':') && authority.parse::<Ipv6Addr>().is_err();
+    match is_empty && !text.contains("://") {
+        true => Err(format!("{text:?}: no port after the colon; a URL begins as http://")),
         false => Ok(()),
     }
 }
@@ -229,6 +240,13 @@ mod tests {
             "a b",
             "http://a.example:0/",
             "a:99999",
+            "a.example:",
+            "a.example:/x",
+            "http:/10.0.0.1",
+            "https:?x",
+            "a..b",
+            ".",
+            "http://a..b/",
         ] {
             assert!(Target::parse(text).is_err(), "{text:?}");
         }

@@ -71,6 +71,16 @@ fn a_name_that_the_c_library_reads_as_an_address_is_refused() {
     {
         assert!(parse_host(text).is_err(), "{text:?}");
     }
+    for text in ["10\u{3002}0\u{3002}0\u{3002}1", "10\u{ff0e}1", "10\u{ff61}0x1"] {
+        assert!(parse_host(text).is_err(), "{text:?}");
+    }
+    let long = "x".repeat(64);
+    for text in [".", "..", "a..b", ".a", "a..", &long, &format!("a.{long}.b")] {
+        assert!(parse_host(text).is_err_and(|error| error.why().contains("63 bytes")), "{text:?}");
+    }
+    assert!(
+        parse_host(&long[1..]).is_ok() && parse_host("1e3").is_ok() && parse_host("_a.b").is_ok()
+    );
     for name in ["localhost", "example.org", "example.org.", "a1", "1a", "0x7g", "3com.example"] {
         assert_eq!(parse_host(name), Ok(Host::Name(name)));
     }

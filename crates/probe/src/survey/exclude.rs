@@ -1,5 +1,6 @@
 //! The list of addresses that must not be probed.
 
+use super::hosts;
 use ipnet::IpNet;
 use std::net::IpAddr;
 use windlass_base::address::parse_network;
@@ -23,9 +24,10 @@ impl Exclusions {
         let mut networks = Vec::new();
         for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
             let line = line.split(['#', ';']).next().unwrap_or_default();
-            let Some(word) = line.split_whitespace().next() else { continue };
-            let network = parse_network(word);
-            networks.push(network.map_err(|why| format!("line {}: {why}", index + 1))?);
+            let Some((word, comment)) = hosts::word_and_comment(line) else { continue };
+            let wrong = |why: String| format!("line {}: {why}", index + 1);
+            networks.push(parse_network(word).map_err(|why| wrong(why.to_string()))?);
+            hosts::check_comment(comment).map_err(wrong)?;
         }
         let mut networks = IpNet::aggregate(&networks);
         networks.sort_unstable();
@@ -52,15 +54,7 @@ impl Exclusions {
         }
         let after = self.networks.partition_point(|network| network.network() <= address);
         let before = after.checked_sub(1).and_then(|index| self.networks.get(index));
-        is_no_hosts(address) || before.is_some_and(|network| network.contains(&address))
-    }
-}
-
-/// Multicast, broadcast, reserved and unspecified addresses (RFC 1122 §3.2.1.3, RFC 1112 §4).
-fn is_no_hosts(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(v4) => matches!(v4.octets()[0], 0 | 224..=255),
-        IpAddr::V6(v6) => v6.is_multicast() || v6.is_unspecified(),
+        special::is_no_hosts(address) || before.is_some_and(|network| network.contains(&address))
     }
 }
 
@@ -114,13 +108,54 @@ mod tests {
         }
     }
 
+    /// An exclusion that holds for one address where its author meant a network would let packets through.
+    #[test]
+    fn the_rest_of_a_network_is_no_comment() {
+        for line in [
+            "10.0.0.0 /8",
+            "10.0.0.0 - 10.0.0.255",
+            "10.0.0.0 -10.0.0.255",
+            "10.0.0.0 \u{2013} 10.0.0.255",
+            "10.0.0.0 10.0.0.255",
+            "10.0.0.0 255.0.0.0",
+            "10.0.0.0\t, 11.0.0.0",
+            "10.0.0.0 2001:db8::/32",
+            "10.0.0.0 to 10.0.0.255",
+            "10.0.0.0 010.0.0.1",
+        ] {
+            let error = Exclusions::parse(&format!("# list\n{line}\n")).expect_err(line);
+            assert!(error.starts_with("line 2: ") && error.contains("comment"), "{error}");
+        }
+        for line in [
+            "10.0.0.0/8 2026-11-28 asked by 10 people",
+            "10.0.0.0/8 # - 10.0.0.1",
+            "10.0.0.0/8 a.b",
+        ] {
+            assert!(Exclusions::parse(line).is_ok(), "{line}");
+        }
+    }
+
     #[test]
     fn addresses_of_no_host_are_always_excluded() {
         let none = Exclusions::default();
-        for address in ["0.0.0.0", "255.255.255.255", "224.0.0.1", "::", "ff02::1"] {
+        for address in [
+            "0.0.0.0",
+            "0.255.0.1",
+            "255.255.255.255",
+            "224.0.0.1",
+            "240.0.0.1",
+            "::",
+            "ff02::1",
+            "::ffff:224.0.0.1",
+            "64:ff9b::e000:1",
+        ] {
             assert!(none.contains(ip(address)), "{address}");
         }
-        assert!(!none.contains(ip("192.0.2.1")) && none.is_empty());
+        // A user may probe networks of one's own, and the host itself.
+        for address in ["192.0.2.1", "127.0.0.1", "10.0.0.1", "::1", "fe80::1", "fc00::1"] {
+            assert!(!none.contains(ip(address)), "{address}");
+        }
+        assert!(none.is_empty());
     }
 
     #[test]
@@ -146,7 +181,7 @@ mod tests {
             for address in addresses.into_iter().map(std::net::Ipv4Addr::from).chain(edges) {
                 let one_by_one = nets.iter().any(|net| net.contains(&address));
                 let address = IpAddr::from(address);
-                prop_assert_eq!(list.contains(address), one_by_one || is_no_hosts(address));
+                prop_assert_eq!(list.contains(address), one_by_one || special::is_no_hosts(address));
             }
         }
 
