@@ -3,6 +3,7 @@
 use crate::target::{check_host, written_host};
 use serde::Serialize;
 use url::Url;
+use windlass_base::printable;
 
 /// A longer head counts as no HTTP.
 pub(crate) const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -100,37 +101,77 @@ pub(crate) enum Parsed {
     Complete(Head),
 }
 
-/// Parses the beginning of an answer: its interim answers, and the head of the final one. Interim answers
+/// The beginning of an answer as it arrives: interim answers, and the head of the final one. Interim answers
 /// (RFC 9110 section 15.2) have a status of 1xx, no content, and may be several. 101 is a final one here: the
 /// request asks for no other protocol, so what follows is the server's own.
-pub(crate) fn parse(bytes: &[u8]) -> Parsed {
-    let mut at = 0;
-    loop {
-        match parse_head(&bytes[at..]) {
-            Parsed::Complete(head) if is_interim(head.status) => at += head.head_bytes,
-            Parsed::Complete(head) => {
-                let head_bytes = at + head.head_bytes;
-                return Parsed::Complete(Head { head_bytes, ..head });
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    /// Bytes of the interim answers so far.
+    interim_bytes: usize,
+    /// What follows them.
+    begin: Vec<u8>,
+    /// Bytes of `begin` when it was parsed last.
+    parsed_bytes: usize,
+}
+
+impl Reader {
+    /// Takes bytes of the answer, of which the head is not complete yet. At most [`HEAD_BYTES_MAX`] are kept.
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Parsed {
+        let before = self.begin.len();
+        let room = HEAD_BYTES_MAX.saturating_sub(self.interim_bytes + before);
+        self.begin.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let is_full = bytes.len() >= room;
+        if !is_full && !self.is_worth(before) {
+            return Parsed::Partial;
+        }
+        match self.parse() {
+            Parsed::Partial if is_full => Parsed::NotHttp,
+            parsed => parsed,
+        }
+    }
+
+    /// Parses what is there, and removes interim answers.
+    fn parse(&mut self) -> Parsed {
+        let mut at = 0;
+        let parsed = loop {
+            let rest = &self.begin[at..];
+            match parse_head(rest) {
+                Parsed::Complete(head) if is_interim(head.status) => at += head.head_bytes,
+                Parsed::Complete(head) => {
+                    let head_bytes = self.interim_bytes + at + head.head_bytes;
+                    break Parsed::Complete(Head { head_bytes, ..head });
+                }
+                other => break other,
             }
-            Parsed::Partial if bytes.len() >= HEAD_BYTES_MAX => return Parsed::NotHttp,
-            other => return other,
+        };
+        self.interim_bytes += at;
+        self.begin.drain(..at);
+        self.parsed_bytes = self.begin.len();
+        parsed
+    }
+
+    /// Whether an attempt to parse may find more than the last one. Each begins with the head's first byte, and a
+    /// server may send a byte a packet. So it waits for an empty line, which ends a head, or for twice the bytes.
+    /// The first bytes are parsed at once because they show other protocols.
+    fn is_worth(&self, before: usize) -> bool {
+        let new = &self.begin[before.saturating_sub(3)..];
+        let has_ended = contains(new, b"\n\n") || contains(new, b"\n\r\n");
+        has_ended || self.begin.len() < 64 || self.begin.len() >= 2 * self.parsed_bytes
+    }
+
+    /// Whether the final answer has begun: its status is known, or the bytes are no HTTP.
+    pub(crate) fn final_has_begun(&self) -> bool {
+        let rest = &self.begin;
+        match (rest.get(STATUS_AT), rest.get(STATUS_AT..STATUS_AT + 3)) {
+            (None, _) => false,
+            (Some(b'1'), status) => status == Some(b"101"),
+            (Some(_), _) => true,
         }
     }
 }
 
-/// Whether the final answer has begun: its status is known, or the bytes are no HTTP.
-pub(crate) fn final_has_begun(bytes: &[u8]) -> bool {
-    let mut rest = bytes;
-    while let Parsed::Complete(head) = parse_head(rest)
-        && is_interim(head.status)
-    {
-        rest = &rest[head.head_bytes..];
-    }
-    match (rest.get(STATUS_AT), rest.get(STATUS_AT..STATUS_AT + 3)) {
-        (None, _) => false,
-        (Some(b'1'), status) => status == Some(b"101"),
-        (Some(_), _) => true,
-    }
+fn contains(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|window| window == text)
 }
 
 fn is_interim(status: u16) -> bool {
@@ -174,11 +215,18 @@ fn head_of(response: &httparse::Response<'_, '_>, head_bytes: usize) -> Head {
     Head {
         status,
         location: value("location"),
-        server: value("server"),
-        content_length: content_length.and_then(|text| text.parse().ok()),
+        server: value("server").map(|server| printable(&server).to_string()),
+        content_length: content_length
+            .filter(|text| is_length(text))
+            .and_then(|text| text.parse().ok()),
         chunked,
         head_bytes,
     }
+}
+
+/// RFC 9110 section 8.6: digits alone. Rust reads a sign, too.
+fn is_length(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The text of a field; the ends of its lines and what follows them are one blank.
@@ -195,6 +243,10 @@ mod tests {
 
     fn url(text: &str) -> Url {
         Url::parse(text).expect("a URL")
+    }
+
+    fn parse(bytes: &[u8]) -> Parsed {
+        Reader::default().take(bytes)
     }
 
     fn head(text: &str) -> Head {
@@ -301,10 +353,48 @@ mod tests {
             for (rest, begun) in
                 [("", false), ("HTTP/1.1 1", false), ("HTTP/1.1 101", true), ("HTTP/1.1 2", true)]
             {
-                assert_eq!(final_has_begun(format!("{interim}{rest}").as_bytes()), begun, "{rest}");
+                let mut reader = Reader::default();
+                assert_eq!(reader.take(format!("{interim}{rest}").as_bytes()), Parsed::Partial);
+                assert_eq!(reader.final_has_begun(), begun, "{rest}");
             }
         }
         assert_eq!(parse(format!("{hint}SSH-2.0-x\r\n").as_bytes()), Parsed::NotHttp);
+    }
+
+    /// A server may send a byte a packet. Each attempt to parse begins with the first byte of a head.
+    #[test]
+    fn heads_that_arrive_byte_by_byte_are_parsed_few_times() {
+        let one_head = format!("HTTP/1.1 200 OK\r\n{}", "A: b\r\n".repeat(HEAD_BYTES_MAX / 6));
+        for text in [one_head, "HTTP/1.1 103 X\r\n\r\n".repeat(HEAD_BYTES_MAX / 16)] {
+            let mut reader = Reader::default();
+            let (mut parsed_bytes, mut taken) = (0, 0);
+            let last = text.bytes().map(|byte| {
+                taken += 1;
+                let before = reader.interim_bytes + reader.parsed_bytes;
+                let parsed = reader.take(&[byte]);
+                let is_new = reader.interim_bytes + reader.parsed_bytes != before;
+                parsed_bytes += if is_new { reader.parsed_bytes } else { 0 };
+                parsed
+            });
+            let last = last.into_iter().find(|parsed| *parsed != Parsed::Partial);
+            assert_eq!(last, Some(Parsed::NotHttp));
+            assert_eq!(taken, HEAD_BYTES_MAX);
+            assert!(parsed_bytes < 32 * HEAD_BYTES_MAX, "{parsed_bytes}");
+        }
+    }
+
+    #[test]
+    fn a_length_has_digits_alone_and_a_name_of_a_server_is_escaped() {
+        for (length, expected) in
+            [("5", Some(5)), ("+5", None), ("-5", None), ("0x5", None), ("5 5", None), ("", None)]
+        {
+            let text = format!(
+                "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nServer: a\u{9b}\u{202e}b\r\n\r\n"
+            );
+            let head = head(&text);
+            assert_eq!(head.content_length, expected, "{length}");
+            assert_eq!(head.server.as_deref(), Some(r"a\u009b\u202eb"));
+        }
     }
 
     /// RFC 9110 section 15.2.2: what follows 101 is another protocol, which was not asked for.
@@ -348,7 +438,11 @@ mod tests {
             for cut in (0..text.len()).step_by(1 + text.len() / 50).chain([text.len() - 1]) {
                 prop_assert_eq!(parse(&text.as_bytes()[..cut]), Parsed::Partial);
             }
+            let mut reader = Reader::default();
+            let heads = text.bytes().map(|byte| reader.take(&[byte]));
+            let heads: Vec<Parsed> = heads.filter(|parsed| *parsed != Parsed::Partial).collect();
             let whole = head(&format!("{text}content"));
+            prop_assert_eq!(&heads[..], &[Parsed::Complete(whole.clone())]);
             prop_assert_eq!((whole.status, whole.content_length), (200, Some(7)));
             prop_assert_eq!(whole.head_bytes, text.len());
         }

@@ -1,13 +1,13 @@
 //! HTTP/1.1: one GET. The head of the answer says where it ends; interim answers may precede it.
 
 use super::{Talk, Talker};
-use crate::http::{self, HEAD_BYTES_MAX, LAST_CHUNK, Parsed};
+use crate::http::{LAST_CHUNK, Parsed, Reader};
 
 #[derive(Debug)]
 pub(super) struct Http {
     request: Vec<u8>,
     /// The beginning of the answer, until its head is complete.
-    begin: Vec<u8>,
+    reader: Reader,
     head: Parsed,
     answer_bytes: u64,
     /// The last bytes of the answer.
@@ -16,23 +16,16 @@ pub(super) struct Http {
 
 impl Http {
     pub(super) fn new(request: Vec<u8>) -> Http {
-        let (begin, tail) = (Vec::new(), Vec::new());
-        Http { request, begin, head: Parsed::Partial, answer_bytes: 0, tail }
+        let (reader, tail) = (Reader::default(), Vec::new());
+        Http { request, reader, head: Parsed::Partial, answer_bytes: 0, tail }
     }
 
     fn read_head(&mut self, bytes: &[u8], talk: &mut Talk) {
-        let room = HEAD_BYTES_MAX - self.begin.len().min(HEAD_BYTES_MAX);
-        self.begin.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        // Each attempt parses from the start. So it waits for the end of a line; the first bytes are parsed
-        // at once because they show other protocols.
-        let worth = self.begin.len() < 64 || room <= bytes.len() || bytes.contains(&b'\n');
-        if worth {
-            self.head = http::parse(&self.begin);
-        }
+        self.head = self.reader.take(bytes);
         match &self.head {
             Parsed::Partial => {
                 // An interim answer is none yet: the server may compute the page meanwhile.
-                talk.begun = http::final_has_begun(&self.begin);
+                talk.begun = self.reader.final_has_begun();
                 return;
             }
             Parsed::NotHttp => talk.not_http = true,
@@ -42,7 +35,7 @@ impl Http {
             }
         }
         talk.begun = true;
-        self.begin = Vec::new();
+        self.reader = Reader::default();
     }
 }
 

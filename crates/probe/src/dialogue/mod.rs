@@ -20,7 +20,7 @@ pub use scheme::{NAMES, Scheme};
 
 use crate::http::Head;
 use std::fmt;
-use windlass_base::Span;
+use windlass_base::{Span, printable};
 
 /// A dialogue, with what it needs to know of the target.
 #[derive(Clone, Debug)]
@@ -193,20 +193,19 @@ impl Talk {
 
     /// Ends the dialogue because of what the server said.
     fn refuse(&mut self, to: &str, line: &[u8]) {
-        self.fail(format!("the answer to {to} is {:?}", printable(line)));
+        self.fail(format!("the answer to {to} is \"{}\"", begin_of(line)));
     }
 
     /// Keeps the greeting as the server's name.
     fn greeted(&mut self, line: &[u8]) {
-        self.server.get_or_insert_with(|| printable(line));
+        self.server.get_or_insert_with(|| begin_of(line));
     }
 }
 
-/// The beginning of a server's text, in which spaces replace what no line may contain.
-fn printable(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&text[..text.len().min(200)]).into_owned();
-    let replaced = |c| if windlass_base::is_unprintable(c) { ' ' } else { c };
-    text.chars().map(replaced).collect::<String>().trim().to_owned()
+/// The beginning of a server's text, escaped.
+fn begin_of(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&text[..text.len().min(200)]);
+    printable(text.trim()).to_string()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::ecn::{Capability, Echo};
 use crate::probe::Report;
 use crate::session::Outcome;
 use serde::{Deserialize, Serialize};
+use windlass_base::printable;
 
 /// A host and its outcome. The field names are the columns of `hosts.csv`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -257,9 +258,10 @@ fn hops(ttl: u8) -> u8 {
     first - ttl
 }
 
-/// A server's text on one line, without control characters, at most 500 characters.
+/// The beginning of a server's text on one line, escaped.
 fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(500).collect()
+    let begin: String = text.chars().take(500).collect();
+    printable(&begin).to_string()
 }
 
 #[cfg(test)]
@@ -274,7 +276,10 @@ mod tests {
 
     #[test]
     fn text_of_a_server_stays_in_its_row() {
-        assert_eq!(plain("a\r\nb\u{1b}[31m,\"c"), "a  b [31m,\"c");
+        assert_eq!(
+            plain("a\r\nb\u{1b}[31m,\"c\u{9b}\u{202e}"),
+            r#"a\r\nb\u001b[31m,"c\u009b\u202e"#
+        );
         assert_eq!(plain(&"x".repeat(9000)).len(), 500);
     }
 }
