@@ -169,6 +169,12 @@ impl Shaper {
         }
     }
 
+    /// The handshake of this connection took so much longer than the path's round-trip time.
+    pub(crate) fn queued(mut self, queued: Span) -> Shaper {
+        self.trace.queued_ms = queued.as_millis_f64();
+        self
+    }
+
     /// When the ACK of the handshake may leave: the server then sees the script's round-trip time from the
     /// beginning.
     pub(crate) fn opens_at(&self) -> Time {

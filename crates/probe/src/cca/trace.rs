@@ -11,6 +11,9 @@ pub struct Trace {
     pub rtt_ms: f64,
     /// The round-trip time of the path itself, in milliseconds.
     pub path_rtt_ms: f64,
+    /// How much longer than that the handshake of this connection took, in milliseconds: a queue of others.
+    #[serde(default)]
+    pub queued_ms: f64,
     /// Payload of the longest packet, in bytes.
     pub mss: u32,
     /// The server negotiated ECN.

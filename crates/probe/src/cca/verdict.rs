@@ -43,11 +43,16 @@ pub fn judge(traces: &[&Trace], library: &Library) -> Option<Controller> {
     let signature = mean(&seen);
     let mut identity = library.identify(&signature, first.rtt_ms);
     let lossy = traces.iter().any(|trace| trace.lossy);
-    let trouble = trouble_of_path(traces).filter(|_| !lossy);
-    let why = why_unknown(traces, &seen, &identity).map(|why| match trouble {
-        Some(trouble) => format!("{why}; {trouble}"),
-        None => why,
-    });
+    let delays = delays_of_path(traces);
+    let why = match why_unknown(traces, &seen, &identity) {
+        Some(why) if lossy => Some(why),
+        Some(why) => {
+            let trouble = [Some(why)].into_iter().chain([delays, losses_of_path(traces)]).flatten();
+            Some(trouble.collect::<Vec<_>>().join("; "))
+        }
+        // The library is of paths that add no delay to the script's. Elsewhere a signature may lie near another's.
+        None => delays,
+    };
     if why.is_some() {
         identity.controllers.clear();
         identity.confidence = 0.0;
@@ -106,23 +111,32 @@ const HELD_UP_MIN: f64 = 0.15;
 /// A share of packets that the path treats so, from which it is a reason.
 const TROUBLE_MIN: f64 = 0.001;
 
-/// What the path does to the trials, if it may be the reason why the server is unknown.
-fn trouble_of_path(traces: &[&Trace]) -> Option<String> {
-    let first = traces.first()?;
-    let held_up = traces.iter().map(|trace| trace.held_up_ms()).fold(0.0, f64::max);
+/// Delays that the path adds to the script's, if they change the windows of rounds.
+fn delays_of_path(traces: &[&Trace]) -> Option<String> {
+    let rtt_ms = traces.first()?.rtt_ms;
+    let most = |of: fn(&Trace) -> f64| traces.iter().map(|trace| of(trace)).fold(0.0, f64::max);
+    let (held_up, queued) = (most(Trace::held_up_ms), most(|trace| trace.queued_ms));
+    let counts = |ms: f64| ms > HELD_UP_MIN * rtt_ms;
+    match (counts(held_up), counts(queued)) {
+        (true, _) => Some(format!(
+            "the path held up rounds of {rtt_ms:.0} ms by {held_up:.0} ms: it is slower than the probe's own \
+             bottleneck, or carries other traffic"
+        )),
+        (false, true) => Some(format!(
+            "a handshake took {queued:.0} ms longer than another one: the path carries other traffic"
+        )),
+        (false, false) => None,
+    }
+}
+
+/// What else the path does to packets, if it may be the reason why the server is unknown.
+fn losses_of_path(traces: &[&Trace]) -> Option<String> {
     let packets: f64 = traces.iter().map(|trace| trace.packets()).sum();
     let share = |count: fn(&Trace) -> u32| {
         let count: u32 = traces.iter().map(|trace| count(trace)).sum();
         (f64::from(count) > TROUBLE_MIN * packets).then_some(count)
     };
     let mut all = Vec::new();
-    if held_up > HELD_UP_MIN * first.rtt_ms {
-        all.push(format!(
-            "the path held up rounds of {:.0} ms by {held_up:.0} ms: it is slower than the probe's own bottleneck, \
-             or carries other traffic",
-            first.rtt_ms
-        ));
-    }
     let counts = [
         (share(|trace| trace.path_losses), "lost"),
         (share(|trace| trace.reordered), "reordered"),

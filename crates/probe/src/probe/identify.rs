@@ -21,13 +21,16 @@ impl Probe {
     }
 
     pub(super) fn begin_script(&mut self, now: Time, syn_ack: &Segment) {
-        let path_rtt = self.rtt.unwrap_or(Span::ZERO);
+        let handshake = self.rtt.unwrap_or(Span::ZERO);
+        let path_rtt = self.order.path_rtt.map_or(handshake, |least| least.min(handshake));
         let Some(script) = Script::for_path(path_rtt).filter(|_| self.rtt.is_some()) else {
             return self.finish(Ending::TooFar);
         };
         self.gate.advertise(SEGMENTS_MAX * u32::from(self.order.mss));
         self.takes_sack = syn_ack.options.sack_permitted;
-        self.phase = Phase::Shaping(Box::new(Shaper::new(script, path_rtt, self.ecn_mode(), now)));
+        let shaper = Shaper::new(script, path_rtt, self.ecn_mode(), now)
+            .queued(handshake.saturating_sub(path_rtt));
+        self.phase = Phase::Shaping(Box::new(shaper));
     }
 
     pub(super) fn shape(&mut self, now: Time, offset: u64, received: &Received<'_>) {

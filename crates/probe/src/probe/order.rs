@@ -53,4 +53,6 @@ pub struct Order {
     pub supply: u64,
     /// What a SYN asks for to identify the congestion controller; `None`: no ECN.
     pub ecn: Option<Ask>,
+    /// The least round-trip time of earlier handshakes with the server. `None`: there was none.
+    pub path_rtt: Option<Span>,
 }

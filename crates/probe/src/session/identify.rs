@@ -5,6 +5,7 @@ use crate::cca::{self, Controller, Trace};
 use crate::dialogue::Dialogue;
 use crate::http;
 use url::Url;
+use windlass_base::Span;
 
 /// Trials of a server. The second one is made if the first one does not decide.
 pub(super) const TRIALS_MAX: usize = 2;
@@ -12,6 +13,9 @@ pub(super) const TRIALS_MAX: usize = 2;
 pub(super) const MSS: u16 = 256;
 /// The receive window: more than any script lets a server fill.
 pub(super) const WINDOW_BYTES: u32 = 1 << 20;
+/// The pause before a trial. What the connection before has left in the path's queue, a flight of 15 kB or more,
+/// drains meanwhile on links of 128 kbit/s and more.
+pub(super) const PAUSE: Span = Span::from_secs(1);
 /// A second trial is made only if the first one took no more.
 const BYTES_MAX: u64 = 4_500_000;
 /// What the largest windows take in one trial.
@@ -41,6 +45,14 @@ impl Session {
     /// be (RFC 3168 section 6.1.3), changes the window at a time that is not the script's.
     pub(super) fn path_marks(&self) -> bool {
         self.reports.iter().filter_map(|report| report.trace.as_ref()).any(cca::is_marked)
+    }
+
+    /// The path's own round-trip time as far as it is known. The handshake of one connection may find a queue.
+    pub(super) fn path_rtt(&self) -> Option<Span> {
+        let found = self.found.as_ref()?;
+        let all = [&found.scout].into_iter().chain(&self.ecn_reports).chain(&self.reports);
+        let least = all.filter_map(|report| report.rtt_ms).min_by(f64::total_cmp)?;
+        Some(Span::from_nanos((least * 1e6) as u64))
     }
 
     /// Whether another trial could tell more.

@@ -190,6 +190,9 @@ impl Session {
     /// ended.
     pub fn pause_min(&self) -> Span {
         match self.step() {
+            Step::Connect { order, .. } if order.purpose == Purpose::Identify => {
+                order.dialogue.pause_min().max(identify::PAUSE)
+            }
             Step::Connect { order, .. } => order.dialogue.pause_min(),
             _ => Span::ZERO,
         }
@@ -479,6 +482,7 @@ impl Session {
             },
             supply: self.supply(),
             ecn: self.trial_ask(),
+            path_rtt: self.path_rtt(),
             dialogue,
         };
         Step::Connect { remote, order: Box::new(order) }

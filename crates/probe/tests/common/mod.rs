@@ -219,5 +219,6 @@ pub(crate) fn order(test: Test) -> Order {
         window: 256 * 1024,
         supply: 0,
         ecn: None,
+        path_rtt: None,
     }
 }

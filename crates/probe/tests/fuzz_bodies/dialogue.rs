@@ -66,6 +66,7 @@ impl<'a> World<'a> {
             window: 256 * 1024,
             supply: 0,
             ecn: None,
+            path_rtt: None,
         };
         let reno = std::sync::Arc::new(windlass_tcp::cc::Reno);
         let listen = Connection::listen(Profile::Linux.config(1460, reno), SeqNumber(7));

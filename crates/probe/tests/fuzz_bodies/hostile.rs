@@ -81,6 +81,7 @@ impl World {
             window: 64 << (setup[2] / 16),
             supply: 0,
             ecn: [Some(Ask::Accurate), Some(Ask::Classic), None][usize::from(setup[2] % 3)],
+            path_rtt: None,
         };
         let probe = Probe::new(order, flow, ISN, Time::ZERO);
         let (client_next, server_next) = (SeqNumber(0), 1_000_000);

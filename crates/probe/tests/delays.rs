@@ -1,0 +1,121 @@
+//! Delays of the path in trials that identify a congestion controller: a name is of paths that add none.
+
+use std::sync::Arc;
+use windlass_base::Span;
+use windlass_probe::cca::{self, Controller, Library, Round, Sample, Show, Signature, Trace};
+use windlass_probe::dialogue::Exchange;
+use windlass_probe::http::Head;
+use windlass_probe::session::Step;
+use windlass_probe::{Ending, Purpose, Report, Session, Settings, Target, http, tls};
+
+const RTT_MS: f64 = 160.0;
+
+/// A trial whose rounds the path holds up by so many milliseconds, and whose handshake took so many more.
+fn trace(held_up_ms: f64, queued_ms: f64) -> Trace {
+    let stages = [
+        (Show::SlowStart, 4, 1.0, 80.0),
+        (Show::Loss, 16, 1.0, 100.0),
+        (Show::Delay, 10, 1.375, 110.0),
+        (Show::LossAtDelay, 3, 1.375, 60.0),
+        (Show::Relief, 10, 1.0, 70.0),
+    ];
+    let mut rounds = Vec::new();
+    let mut at_ms = 0.0;
+    for (show, count, factor, window) in stages {
+        for _ in 0..count {
+            at_ms += RTT_MS * factor + held_up_ms;
+            rounds.push(Round { show, at_ms, window, recovering: false, marked: false, marks: 0 });
+        }
+    }
+    Trace {
+        rtt_ms: RTT_MS,
+        path_rtt_ms: 20.0,
+        queued_ms,
+        mss: 256,
+        complete: true,
+        bytes: 1_000_000,
+        losses: vec![160.0, 160.0],
+        rounds,
+        ..Trace::default()
+    }
+}
+
+fn judge(traces: &[Trace]) -> Controller {
+    let sample = Sample {
+        controller: "known".into(),
+        rtt_ms: RTT_MS,
+        source: "a test".into(),
+        signature: Signature::of(&trace(0.0, 0.0)),
+    };
+    let traces: Vec<&Trace> = traces.iter().collect();
+    cca::judge(&traces, &Library::of(vec![sample])).expect("a trial")
+}
+
+#[test]
+fn on_a_path_that_adds_delay_the_nearest_signature_is_no_name() {
+    for (held_up_ms, queued_ms) in [(0.0, 0.0), (20.0, 0.0), (0.0, 20.0)] {
+        assert_eq!(judge(&[trace(held_up_ms, queued_ms)]).names(), "known");
+    }
+    let held_up = judge(&[trace(0.0, 0.0), trace(30.0, 0.0)]);
+    assert_eq!((held_up.names(), held_up.identity.confidence), ("unknown".to_owned(), 0.0));
+    let why = held_up.why.expect("a reason");
+    assert!(why.starts_with("the path held up rounds of 160 ms by 30 ms: it is slower"), "{why}");
+    let queued = judge(&[trace(0.0, 88.0)]);
+    let why = queued.why.expect("a reason");
+    assert_eq!(
+        why,
+        "a handshake took 88 ms longer than another one: the path carries other traffic"
+    );
+}
+
+fn report(rtt_ms: f64) -> Report {
+    let head = Head {
+        status: 200,
+        location: None,
+        server: None,
+        content_length: Some(1 << 24),
+        chunked: false,
+        head_bytes: 40,
+    };
+    Report {
+        ending: Ending::HeadRead,
+        syn_ack: None,
+        rtt_ms: Some(rtt_ms),
+        head: Some(head),
+        not_http: false,
+        heard: None,
+        ecn: None,
+        observation: None,
+        trace: None,
+        packets_asked: None,
+        burst: None,
+    }
+}
+
+/// The first trial's own handshake waits behind what the scout has left in the queue of a slow link.
+#[test]
+fn a_trial_takes_the_least_round_trip_time_of_earlier_handshakes_and_waits_before() {
+    let settings = Settings {
+        tests: Vec::new(),
+        bursts: Vec::new(),
+        runs: 1,
+        acks: 3,
+        timeout: Span::from_secs(3),
+        patience: Span::from_secs(6),
+        mss: None,
+        family: None,
+        user_agent: http::USER_AGENT.to_owned(),
+        scheme: None,
+        exchange: Exchange::default(),
+        ecn: false,
+        controllers: Some(Arc::new(Library::default())),
+        tls: tls::client_config().expect("sound"),
+    };
+    let mut session = Session::new(Target::parse("http://192.0.2.1/").expect("a URL"), settings);
+    session.handle_addresses(Ok(vec!["192.0.2.1:80".parse().expect("an address")]));
+    assert_eq!(session.pause_min(), Span::ZERO);
+    session.handle_report(report(21.0));
+    let Step::Connect { order, .. } = session.step() else { panic!("no trial") };
+    assert_eq!((order.purpose, order.path_rtt), (Purpose::Identify, Some(Span::from_millis(21))));
+    assert_eq!(session.pause_min(), Span::from_secs(1));
+}
