@@ -29,8 +29,8 @@ const TURN: usize = 64;
 pub struct StreamLimits {
     /// At once.
     pub streams: usize,
-    /// At once of one network: an IPv4 address or an IPv6 /64. A /48 may have 16 times as many and at
-    /// most half of all, a /32 64 times as many and at most three quarters.
+    /// At once of one network: an IPv4 address or an IPv6 /64. An IPv6 /48 or IPv4 /24 may have 16
+    /// times as many and at most half of all, a /32 or /16 64 times as many and at most three quarters.
     pub per_network: usize,
 }
 

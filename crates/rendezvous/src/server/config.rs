@@ -14,13 +14,14 @@ use super::PeerPolicy;
 pub struct Limits {
     /// Registered keys.
     pub registrations: usize,
-    /// Registered keys of one network: an IPv4 address or an IPv6 /64. A /48 may have 16 times as many
-    /// and at most half of all, a /32 64 times as many and at most three quarters.
+    /// Registered keys of one network: an IPv4 address or an IPv6 /64. An IPv6 /48 or IPv4 /24 may have
+    /// 16 times as many and at most half of all, a /32 or /16 64 times as many and at most three
+    /// quarters.
     pub registrations_per_network: usize,
     /// Introductions under way.
     pub introductions: usize,
-    /// Signed requests a second of one network: an IPv4 address or an IPv6 /64. A /48 may send 8 times
-    /// as many, a /32 64 times.
+    /// Signed requests a second of one network: an IPv4 address or an IPv6 /64. An IPv6 /48 may send
+    /// 8 times as many, a /32 64 times.
     pub requests_per_s: u32,
     /// Signed requests of one network at once.
     pub requests_burst: u32,

@@ -1,8 +1,8 @@
 //! The networks that an address belongs to, and their shares of a table.
 //!
 //! A host of IPv6 has a whole /64, a subscriber often a /48, and some providers give a /32 away. So
-//! each of these has a share of a table. An IPv4 address is scarce and counts alone; its /24 and /16
-//! count only where one network crowds out another.
+//! each of these has a share of a table. Of IPv4 the address, its /24 and its /16 have the same: ten
+//! addresses of one /24 would otherwise take a thousand relayed addresses.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -12,7 +12,8 @@ const IPV4: [u8; LEVELS] = [32, 24, 16];
 const IPV6: [u8; LEVELS] = [64, 48, 32];
 pub(crate) const LEVELS: usize = 3;
 
-/// How many shares of a /64 a /48 and a /32 have.
+/// How many shares of the narrowest network the wider ones have: an IPv6 /48 or an IPv4 /24, and an
+/// IPv6 /32 or an IPv4 /16.
 const SITE: usize = 16;
 const PROVIDER: usize = 64;
 
@@ -33,11 +34,6 @@ pub(crate) fn networks(address: SocketAddr) -> [Network; LEVELS] {
     lens.map(|len| Network { is_ipv6, len, bits: bits >> (width - u32::from(len)) })
 }
 
-/// How many networks of an address have limits.
-pub(crate) fn limited(address: SocketAddr) -> usize {
-    if address.ip().to_canonical().is_ipv4() { 1 } else { LEVELS }
-}
-
 /// How many entries of a table each network has, and may have.
 #[derive(Debug)]
 pub(crate) struct Shares {
@@ -46,8 +42,8 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// Shares of a table with `table` entries: `narrow` of an IPv4 address or an IPv6 /64. A /48 gets
-    /// at most half of the table, a /32 at most three quarters.
+    /// Shares of a table with `table` entries: `narrow` of an IPv4 address or an IPv6 /64. A /48 or
+    /// /24 gets at most half of the table, a /32 or /16 at most three quarters.
     pub(crate) fn new(table: usize, narrow: usize) -> Shares {
         let wider = |times, part: usize| narrow.saturating_mul(times).min(part).max(narrow);
         let (site, provider) = (wider(SITE, table / 2), wider(PROVIDER, table - table / 4));
@@ -61,7 +57,7 @@ impl Shares {
 
     /// The narrowest network of the address whose share is used up.
     pub(crate) fn full(&self, address: SocketAddr) -> Option<Network> {
-        let mut counted = networks(address).into_iter().zip(self.max).take(limited(address));
+        let mut counted = networks(address).into_iter().zip(self.max);
         counted.find(|(network, max)| self.of(*network) >= *max).map(|(network, _)| network)
     }
 
@@ -98,7 +94,7 @@ impl Shares {
             for (level, network) in networks(address).into_iter().enumerate() {
                 let used: &mut usize = counted.entry(network).or_default();
                 *used += 1;
-                assert!(level >= limited(address) || *used <= self.max[level], "{network:?}");
+                assert!(*used <= self.max[level], "{network:?}");
             }
         }
         assert_eq!(self.used, counted);
@@ -137,10 +133,16 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv4_address_counts_alone() {
-        let all = (0..50).flat_map(|last| vec![format!("9.9.9.{last}"); 20]);
-        let shares = filled(1000, 10, all);
-        assert_eq!(networks(address("::ffff:9.9.9.7")).map(|one| shares.of(one)), [10, 500, 500]);
+    fn networks_of_ipv4_have_shares_of_32_24_and_16_bits() {
+        let flood = |net: &str, count: u32| {
+            let addresses: Vec<_> = (0..count).map(|one| format!("{net}{one}")).collect();
+            filled(1000, 10, addresses.into_iter().flat_map(|one| vec![one; 20]))
+        };
+        let used = |shares: &Shares, text: &str| networks(address(text)).map(|one| shares.of(one));
+        assert_eq!(used(&flood("9.9.9.", 50), "::ffff:9.9.9.7"), [10, 160, 160]);
+        let hosts = (0..50).flat_map(|net| (0..2).map(move |host| format!("9.9.{net}.{host}")));
+        let of_a_provider = filled(1000, 10, hosts.flat_map(|one| vec![one; 20]));
+        assert_eq!(used(&of_a_provider, "9.9.7.0"), [10, 20, 640]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 use windlass_base::Time;
 
 use super::bucket::{Bucket, BucketSize};
-use super::shares::{LEVELS, limited, networks};
+use super::shares::{LEVELS, networks};
 
 /// Entries of each table. A source shares its place with few others, and an attacker cannot choose
 /// with whom, since the place is a keyed hash.
@@ -106,7 +106,10 @@ impl Buckets {
 
     /// Takes a token of each network of `address`. False if one has none left.
     pub(crate) fn take(&mut self, secret: &Secret, now: Time, address: SocketAddr) -> bool {
-        let limited = networks(address).into_iter().zip(&mut self.levels).take(limited(address));
+        // The addresses of an IPv4 network are too few to use up the buckets.
+        let is_ipv4 = address.ip().to_canonical().is_ipv4();
+        let levels = if is_ipv4 { 1 } else { LEVELS };
+        let limited = networks(address).into_iter().zip(&mut self.levels).take(levels);
         let mut widest_first = limited.collect::<Vec<_>>().into_iter().rev();
         widest_first.all(|(network, (size, entries))| {
             let at = secret.hash(3, network) as usize % ENTRIES;

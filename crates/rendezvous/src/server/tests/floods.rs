@@ -73,6 +73,21 @@ fn one_ipv6_network_cannot_take_all_registrations() {
     server.check();
 }
 
+#[test]
+fn one_ipv4_network_cannot_take_all_registrations() {
+    let mut server = small();
+    let hosts = |net: &str, count: u16| -> Vec<String> {
+        (0..count).map(|host| format!("{net}.{host}")).collect()
+    };
+    assert_eq!(flood(&mut server, 0, &hosts("9.1.1", 30), 12), 160, "of a /24");
+    let others: Vec<_> = (2..7).flat_map(|net| hosts(&format!("9.1.{net}"), 5)).collect();
+    assert_eq!(flood(&mut server, 1000, &others, 12), 140, "of a /16, with the others");
+    for (number, host) in HONEST.into_iter().enumerate() {
+        assert_eq!(register(&mut server, START, 9000 + number as u32, udp(host)), None, "{host}");
+    }
+    server.check();
+}
+
 /// Networks that have each no more than they may have fill the table. A host of another network takes
 /// the place of one of the greatest.
 #[test]
@@ -81,8 +96,9 @@ fn a_full_table_makes_room_for_smaller_networks_only() {
     let of = |net: &str, last: u16| -> Vec<String> {
         (1..=last).map(|last| format!("{net}.{last}")).collect()
     };
-    assert_eq!(flood(&mut server, 0, &of("9.1.1", 38), 10), 380);
-    assert_eq!(flood(&mut server, 1000, &of("8.1.1", 2), 10), 20, "it makes room for one");
+    let greatest = [of("9.1.1", 14), of("9.1.2", 15)].concat();
+    assert_eq!(flood(&mut server, 0, &greatest, 10), 290);
+    assert_eq!(flood(&mut server, 1000, &of("8.1.1", 11), 10), 110, "it makes room for one");
     assert_eq!(server.counters().registrations, 400);
     for (number, host) in HONEST.into_iter().enumerate() {
         assert_eq!(register(&mut server, START, 9000 + number as u32, udp(host)), None, "{host}");
@@ -155,6 +171,27 @@ fn one_address_cannot_take_the_relay() {
     }
 }
 
+/// All addresses of a /24, then those of a /16, ask, and use what they get.
+#[test]
+fn one_ipv4_network_cannot_take_the_relay() {
+    let mut server = small();
+    let near = (0..10).map(|host| (host, format!("9.1.1.{host}")));
+    let far = (10..30).map(|host| (host, format!("9.1.{host}.1")));
+    let mut accepted = Vec::new();
+    for (host, address) in near.chain(far) {
+        let at = |port: u32| udp(&format!("{address}:{}", 1000 + port));
+        let asked = |port| (ALLOCATE, host * 8 + port);
+        let ask = |port| turn(&mut server, START, asked(port), at(port));
+        accepted.push((0..8).map(ask).filter(Option::is_none).count());
+    }
+    assert_eq!(accepted[..10].iter().sum::<usize>(), 20, "half, of a /24: {accepted:?}");
+    assert_eq!(accepted.iter().sum::<usize>(), 30, "three quarters, of a /16: {accepted:?}");
+    for (number, host) in HONEST.into_iter().enumerate() {
+        let asked = (ALLOCATE, 9000 + number as u32);
+        assert_eq!(turn(&mut server, START, asked, udp(host)), None, "{host}");
+    }
+}
+
 /// Refreshes keep an allocation from expiring, and are no use of it. Datagrams are.
 #[test]
 fn an_allocation_that_carries_nothing_makes_room() {
@@ -185,7 +222,7 @@ fn an_allocation_that_carries_nothing_makes_room() {
 fn a_full_relay_takes_the_place_of_what_carries_nothing() {
     let mut server = small();
     for host in 0..40 {
-        let path = udp(&format!("9.9.{host}.1:1000"));
+        let path = udp(&format!("9.{host}.9.1:1000"));
         assert_eq!(turn(&mut server, START, (ALLOCATE, host), path), None);
     }
     let newcomer = udp("8.8.8.8:1000");
