@@ -72,7 +72,9 @@ pub enum Kind {
     Documentation,
     /// An address of no single host: unspecified, multicast, broadcast, reserved.
     NoHost,
-    /// The host itself, its link, its provider, a laboratory, or another address in disguise.
+    /// The host itself, or its link: another host for each that reads it.
+    Local,
+    /// Its provider, a laboratory, or another address in disguise.
     Other,
 }
 
@@ -103,8 +105,8 @@ const IPV4: [Block; 15] = [
     v4([10, 0, 0, 0], 8, Kind::Private),
     // Between providers and their customers (RFC 6598).
     v4([100, 64, 0, 0], 10, Kind::Private),
-    v4([127, 0, 0, 0], 8, Kind::Other),
-    v4([169, 254, 0, 0], 16, Kind::Other),
+    v4([127, 0, 0, 0], 8, Kind::Local),
+    v4([169, 254, 0, 0], 16, Kind::Local),
     v4([172, 16, 0, 0], 12, Kind::Private),
     // Protocols of the IETF (RFC 6890), such as DS-Lite (RFC 7335).
     v4([192, 0, 0, 0], 24, Kind::Other),
@@ -126,7 +128,7 @@ const IPV4: [Block; 15] = [
 const IPV6: [Block; 13] = [
     v6([0, 0, 0, 0], 128, Kind::NoHost),
     // Loopback, and IPv4 addresses inside (RFC 4291, RFC 2765).
-    v6([0, 0, 0, 0], 64, Kind::Other),
+    v6([0, 0, 0, 0], 64, Kind::Local),
     // NAT64 of one network (RFC 8215): the place of the IPv4 address is not known.
     v6([0x64, 0xff9b, 1, 0], 48, Kind::Other),
     // Discarded (RFC 6666), and dummy (RFC 9780).
@@ -140,7 +142,7 @@ const IPV6: [Block; 13] = [
     // Segment routing (RFC 9602).
     v6([0x5f00, 0, 0, 0], 16, Kind::Other),
     v6([0xfc00, 0, 0, 0], 7, Kind::Private),
-    v6([0xfe80, 0, 0, 0], 10, Kind::Other),
+    v6([0xfe80, 0, 0, 0], 10, Kind::Local),
     // Site-local (RFC 3879).
     v6([0xfec0, 0, 0, 0], 10, Kind::Other),
     v6([0xff00, 0, 0, 0], 8, Kind::NoHost),
@@ -171,6 +173,13 @@ pub fn block_of(address: IpAddr) -> Option<Block> {
 /// reserved.
 pub fn is_no_hosts(address: IpAddr) -> bool {
     block_of(address).is_some_and(|block| block.kind == Kind::NoHost)
+}
+
+/// Whether the address can be that of another host at all, near or far: it is one host's, and the same
+/// one's for everybody who can reach it.
+pub fn can_be_peer(address: IpAddr) -> bool {
+    let kind = block_of(address).map(|block| block.kind);
+    !matches!(kind, Some(Kind::NoHost | Kind::Local))
 }
 
 /// Whether a user who named these networks for others to reach meant this address too: one of them
@@ -283,6 +292,46 @@ mod tests {
         assert_eq!(kind("64:ff9b::9.9.9.9"), None);
         assert_eq!(kind("::ffff:9.9.9.9"), None);
         assert_eq!(meant(ip("64:ff9b::9.9.9.9")), ip("9.9.9.9"));
+    }
+
+    #[test]
+    fn no_peer_is_many_hosts_or_this_one() {
+        for none in [
+            "0.0.0.0",
+            "0.1.2.3",
+            "127.0.0.1",
+            "127.255.255.254",
+            "169.254.169.254",
+            "224.0.0.251",
+            "239.255.255.250",
+            "240.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::127.0.0.1",
+            "::ffff:127.0.0.1",
+            "::ffff:224.0.0.1",
+            "64:ff9b::127.0.0.1",
+            "fe80::1",
+            "ff02::1",
+        ] {
+            assert!(!can_be_peer(ip(none)), "{none}");
+        }
+        for peer in [
+            "9.9.9.9",
+            "10.0.0.1",
+            "100.64.0.1",
+            "192.168.1.1",
+            "198.18.0.1",
+            "203.0.113.1",
+            "64:ff9b::9.9.9.9",
+            "2001:db8::1",
+            "2002:808:808::1",
+            "2a00::1",
+            "fd00::1",
+        ] {
+            assert!(can_be_peer(ip(peer)), "{peer}");
+        }
     }
 
     #[test]

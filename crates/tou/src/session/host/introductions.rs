@@ -1,13 +1,14 @@
 //! Introductions: this host's own, and those of other hosts.
 
 use super::{CloseReason, Event, Host};
-use crate::session::offer::{Kind, Offer, Sent};
+use crate::session::offer::{Kind, Malformed, Offer, Sent};
 use crate::session::one_session::{
     Exchange, IntroductionId, RETRY_AFTER_REFUSAL, Session, SessionState,
 };
 use crate::session::server::{Server, ServerEvent};
 use is::IceCreds;
-use windlass_base::Time;
+use std::net::IpAddr;
+use windlass_base::{Time, special};
 use windlass_identity::PublicKey;
 use windlass_rendezvous::client::Failure;
 use windlass_rendezvous::message::Refused;
@@ -121,6 +122,21 @@ impl Host {
         }
     }
 
+    /// Reads what another host sends. Candidates at which no peer can be are left out: an allowed host
+    /// could otherwise make this one send to its own services, or to many hosts at once.
+    fn read(&self, body: &[u8]) -> Result<Offer, Malformed> {
+        let mut offer = Offer::decode(body)?;
+        offer.candidates.retain(|one| self.can_be_peer(one.address.ip()));
+        Ok(offer)
+    }
+
+    fn can_be_peer(&self, ip: IpAddr) -> bool {
+        let is_loopback = |ip: IpAddr| ip.to_canonical().is_loopback();
+        // Behind a rendezvous on this host, the peer is on it too.
+        let is_here = || self.servers.iter().any(|one| is_loopback(one.address().ip()));
+        special::can_be_peer(ip) || is_loopback(ip) && is_here()
+    }
+
     /// Another host asks for a session, or restarts ICE.
     fn handle_asked(
         &mut self,
@@ -130,7 +146,7 @@ impl Host {
         body: &[u8],
     ) {
         let (server, introduction) = via;
-        let Ok(offer) = Offer::decode(body) else {
+        let Ok(offer) = self.read(body) else {
             return self.servers[server].refuse(introduction, Refused::BAD_REQUEST);
         };
         let known = self.sessions.get(&offer.tag).map(|session| session.peer);
@@ -145,7 +161,7 @@ impl Host {
 
     /// The other host of a session has found more candidates.
     fn handle_more(&mut self, now: Time, from: PublicKey, body: &[u8]) {
-        let Ok(offer) = Offer::decode(body) else { return };
+        let Ok(offer) = self.read(body) else { return };
         let Some(session) = self.sessions.get_mut(&offer.tag) else { return };
         if session.peer != from || offer.kind != Kind::More {
             return;
@@ -226,7 +242,7 @@ impl Host {
     }
 
     fn handle_answer(&mut self, now: Time, introduction: IntroductionId, body: &[u8]) {
-        let Ok(offer) = Offer::decode(body) else { return };
+        let Ok(offer) = self.read(body) else { return };
         let Some(session) = self.sessions.get_mut(&offer.tag) else { return };
         let is_this = |one: &Exchange| one.introduction == introduction;
         let awaited = session.exchanges.iter().any(is_this) && !session.answered;
@@ -314,5 +330,99 @@ fn reason(code: u16) -> CloseReason {
         Refused::FORBIDDEN => CloseReason::NotAllowed,
         Refused::NOT_FOUND => CloseReason::NotRegistered,
         code => CloseReason::Refused(code),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::ice::credentials;
+    use crate::session::offer::CandidateType;
+    use crate::session::{Allow, HostConfig};
+    use std::collections::BTreeSet;
+    use std::net::SocketAddr;
+    use windlass_base::{Rng, Span};
+    use windlass_identity::SecretKey;
+
+    const TAG: u32 = 7;
+
+    fn host(rendezvous: &str) -> Host {
+        let mut rng = Rng::new(1);
+        let config = HostConfig {
+            key: SecretKey::from_seed([1; 32]),
+            instance: [1; 16],
+            allow: Allow::Anyone,
+            relay_only: false,
+            outage_max: Span::from_secs(900),
+            source_for: Box::new(|_| None),
+            random: Box::new(move |bytes| bytes.fill_with(|| rng.below(256) as u8)),
+        };
+        let mut host = Host::new(config, 7000);
+        let own = ["192.0.2.1", "2001:db8::1"].map(|ip| ip.parse().expect("an address"));
+        host.set_addresses(Time::ZERO, own);
+        host.add_rendezvous(Time::ZERO, rendezvous.parse().expect("an address"), None);
+        host
+    }
+
+    fn body(kind: Kind, addresses: &[&str]) -> Vec<u8> {
+        let sent = |kind, address: &&str| Sent {
+            kind,
+            priority: 9,
+            address: SocketAddr::new(address.parse().expect("an address"), 9000),
+        };
+        let kinds = [CandidateType::Host, CandidateType::ServerReflexive, CandidateType::Relayed];
+        let candidates = addresses.iter().zip(kinds.into_iter().cycle());
+        let candidates = candidates.map(|(address, kind)| sent(kind, address)).collect();
+        Offer { kind, tag: TAG, credentials: credentials([2; 32]), candidates }.encode()
+    }
+
+    /// The host is asked by a peer with some of these addresses, and hears of the others later. Returns
+    /// the addresses to which it sends within some seconds, the rendezvous apart.
+    fn sent_to(host: &mut Host, addresses: &[&str]) -> BTreeSet<IpAddr> {
+        let peer = SecretKey::from_seed([2; 32]).public_key();
+        let (first, later) = addresses.split_at(addresses.len() / 2);
+        let mut now = Time::ZERO;
+        host.handle_asked(now, (0, [3; 16]), peer, &body(Kind::Offer, first));
+        host.handle_more(now, peer, &body(Kind::More, later));
+        let mut sent = BTreeSet::new();
+        while now < Time::ZERO + Span::from_secs(5) {
+            host.handle_timeout(now);
+            while let Some(outgoing) = host.poll_transmit() {
+                sent.insert(outgoing.to);
+            }
+            now += Span::from_millis(5);
+        }
+        sent.retain(|to| host.servers.iter().all(|server| server.address() != *to));
+        sent.into_iter().map(|to| to.ip()).collect()
+    }
+
+    #[test]
+    fn no_check_goes_where_no_peer_can_be() {
+        let none = [
+            "224.0.0.251",
+            "255.255.255.255",
+            "127.0.0.1",
+            "240.0.0.1",
+            "169.254.169.254",
+            "0.0.0.0",
+            "::ffff:127.0.0.1",
+            "ff02::1",
+            "::1",
+            "fe80::1",
+            "::",
+            "64:ff9b::127.0.0.1",
+        ];
+        let peers = ["198.51.100.7", "192.168.1.7", "2001:db8::7", "fd00::7"];
+        let mut host = host("192.0.2.9:3478");
+        let sent = sent_to(&mut host, &[&none[..6], &peers, &none[6..]].concat());
+        assert_eq!(sent, peers.map(|ip| ip.parse().expect("an address")).into());
+    }
+
+    /// Two hosts on one machine, without another address.
+    #[test]
+    fn with_a_rendezvous_on_this_host_the_peer_is_there_too() {
+        let mut host = host("127.0.0.1:3478");
+        let sent = sent_to(&mut host, &["127.0.0.1", "224.0.0.1"]);
+        assert_eq!(sent, ["127.0.0.1".parse().expect("an address")].into());
     }
 }
