@@ -20,6 +20,9 @@ const CHECKS_MAX: usize = 6;
 /// The selected address counts as abandoned when checks come from another address and none has come
 /// from it for this long: the peer's NAT has changed its mapping.
 const ABANDONED: Span = Span::from_millis(2500);
+/// The same if the first check from the other address came after the last one from the selected address:
+/// the peer has moved, or its NAT has another address. One lost check is repeated sooner.
+const MOVED: Span = Span::from_millis(1300);
 /// The selected path is dead when nothing authentic has come from the remote address for this long.
 /// Both agents send a check every second.
 const DEAD_AFTER: Span = Span::from_secs(5);
@@ -94,8 +97,11 @@ pub(crate) struct Ice {
     nominated: Option<Pair>,
     /// The pair on which the peer's last check came.
     checked_on: Option<Pair>,
-    /// When the last check came from each remote address.
-    heard: BTreeMap<SocketAddr, Time>,
+    /// When the first and the last check came from each remote address. After a silence of [`ABANDONED`]
+    /// the next one is the first.
+    heard: BTreeMap<SocketAddr, (Time, Time)>,
+    /// When the peer, as the controlling agent, has last nominated each pair.
+    nominations: BTreeMap<Pair, Time>,
     /// The addresses of the peer's relays, and of this host's.
     remote_relays: BTreeSet<SocketAddr>,
     local_relays: BTreeSet<SocketAddr>,
@@ -121,6 +127,7 @@ impl Ice {
             nominated: None,
             checked_on: None,
             heard: BTreeMap::new(),
+            nominations: BTreeMap::new(),
             remote_relays: BTreeSet::new(),
             local_relays: BTreeSet::new(),
             hold: Time::ZERO,
@@ -241,7 +248,7 @@ impl Ice {
             self.checked_on = Some(pair);
             self.take_back(pair.remote);
             if message.use_candidate() {
-                self.accept_nomination(pair);
+                self.accept_nomination(now, pair);
             }
         }
         let packet = StunPacket {
@@ -259,17 +266,27 @@ impl Ice {
 
     fn note(&mut self, now: Time, remote: SocketAddr) {
         if self.heard.len() >= HEARD_MAX && !self.heard.contains_key(&remote) {
-            let oldest = self.heard.iter().min_by_key(|(_, at)| **at).map(|(address, _)| *address);
+            let oldest = self.heard.iter().min_by_key(|(_, at)| at.1).map(|(address, _)| *address);
             oldest.map(|address| self.heard.remove(&address));
         }
-        self.heard.insert(remote, now);
+        let (first, last) = self.heard.entry(remote).or_insert((now, now));
+        if now.saturating_since(*last) >= ABANDONED {
+            *first = now;
+        }
+        *last = now;
+    }
+
+    fn last_heard(&self, remote: SocketAddr) -> Time {
+        self.heard.get(&remote).map_or(Time::ZERO, |(_, last)| *last)
     }
 
     /// The peer checks from `remote`, and has not checked from the selected address for a while.
     fn abandon_old_mapping(&mut self, now: Time, remote: SocketAddr) {
         let Some(selected) = self.selected else { return };
-        let last = self.heard.get(&selected.remote).copied().unwrap_or(Time::ZERO);
-        if selected.remote == remote || now.saturating_since(last) < ABANDONED {
+        let last = self.last_heard(selected.remote);
+        let first_there = self.heard.get(&remote).map_or(now, |(first, _)| *first);
+        let patience = if first_there > last { MOVED } else { ABANDONED };
+        if selected.remote == remote || now.saturating_since(last) < patience {
             return;
         }
         self.give_up(selected.remote);
@@ -278,13 +295,33 @@ impl Ice {
     /// The controlling agent has selected a pair: its nomination comes after an exchange of checks on
     /// that pair. This agent then uses the pair, if it has none, before its own check has succeeded. It
     /// also returns to the pair of its own agent, which was dead for a while, and leaves a relay for a
-    /// direct path: the controlling agent goes on nominating pairs that it has left.
-    fn accept_nomination(&mut self, pair: Pair) {
+    /// direct path: the controlling agent goes on nominating pairs that it has left. A pair that it
+    /// begins to nominate is the one that it has selected last: it has moved.
+    fn accept_nomination(&mut self, now: Time, pair: Pair) {
+        let begins = self.note_nomination(now, pair);
         let better = |selected| self.is_relayed(selected) && !self.is_relayed(pair);
-        let usable = self.selected.is_none_or(better) || self.nominated == Some(pair);
+        let worse = |selected| !self.is_relayed(selected) && self.is_relayed(pair);
+        let usable = match self.selected {
+            None => true,
+            Some(selected) => {
+                better(selected)
+                    || self.nominated == Some(pair)
+                    || begins && selected.remote != pair.remote && !worse(selected)
+            }
+        };
         if !self.agent.controlling() && usable {
             self.selected = Some(pair);
         }
+    }
+
+    /// True if the pair was not nominated for a while.
+    fn note_nomination(&mut self, now: Time, pair: Pair) -> bool {
+        if self.nominations.len() >= HEARD_MAX && !self.nominations.contains_key(&pair) {
+            let oldest = self.nominations.iter().min_by_key(|(_, at)| **at).map(|(pair, _)| *pair);
+            oldest.map(|pair| self.nominations.remove(&pair));
+        }
+        let last = self.nominations.insert(pair, now);
+        last.is_none_or(|last| now.saturating_since(last) >= ABANDONED)
     }
 
     fn is_relayed(&self, pair: Pair) -> bool {
@@ -331,8 +368,7 @@ impl Ice {
     /// How long nothing authentic has come from the selected address.
     fn silence(&self, now: Time) -> Option<(SocketAddr, Span)> {
         let remote = self.selected?.remote;
-        let last = self.heard.get(&remote).copied().unwrap_or(Time::ZERO);
-        Some((remote, now.saturating_since(last)))
+        Some((remote, now.saturating_since(self.last_heard(remote))))
     }
 
     pub(crate) fn poll_transmit(&mut self) -> Option<Check> {
@@ -447,11 +483,51 @@ mod tests {
         let relay = SocketAddr::from(([203, 0, 113, 1], 49157));
         ends[1].ice.add_relayed(relay, direct.local).expect("a candidate");
         let relayed = Pair { local: relay, remote: direct.remote };
-        ends[1].ice.accept_nomination(relayed);
+        ends[1].ice.accept_nomination(Time::ZERO, relayed);
         assert_eq!(ends[1].ice.selected(), Some(relayed));
-        ends[1].ice.accept_nomination(direct);
+        ends[1].ice.accept_nomination(Time::ZERO, direct);
         assert_eq!(ends[1].ice.selected(), Some(direct));
-        ends[1].ice.accept_nomination(relayed);
+        ends[1].ice.accept_nomination(Time::ZERO, relayed);
         assert_eq!(ends[1].ice.selected(), Some(direct), "and keeps it");
+    }
+
+    /// Moves an end to another address, as [`super::super::Host::set_addresses`] does.
+    fn move_to(end: &mut End, last_octet: u8) {
+        let new = SocketAddr::from(([192, 0, 2, last_octet], 7000));
+        let old = std::mem::replace(&mut end.address, new);
+        end.ice.remove_local(old.ip());
+        end.ice.add_local(new).expect("a host candidate");
+    }
+
+    /// The time until both ends use the new address of the one that has moved.
+    fn until_both_follow(ends: &mut [End; 2], moved: usize, start: Time) -> Span {
+        let other = 1 - moved;
+        let mut now = start;
+        let follows = |ends: &[End; 2]| {
+            let pairs = [moved, other].map(|end| ends[end].ice.selected());
+            let there = ends[moved].address;
+            pairs[0].is_some_and(|pair| pair.local == there)
+                && pairs[1].is_some_and(|pair| pair.remote == there)
+        };
+        while !follows(ends) {
+            assert!(now < start + Span::from_secs(10), "no path");
+            now = run(ends, now, Span::from_millis(50));
+        }
+        now.saturating_since(start)
+    }
+
+    #[test]
+    fn a_peer_that_moves_is_followed() {
+        for (moved, most) in [(0, Span::from_millis(300)), (1, Span::from_millis(2500))] {
+            let mut ends = ends();
+            let mut now = run(&mut ends, Time::ZERO, Span::from_secs(5));
+            // To a third address, back, and there again.
+            for last_octet in [9, 10 + moved as u8, 9] {
+                move_to(&mut ends[moved], last_octet);
+                let took = until_both_follow(&mut ends, moved, now);
+                assert!(took <= most, "{moved} to {last_octet}: {took:?}");
+                now = run(&mut ends, now + took, Span::from_secs(5));
+            }
+        }
     }
 }
