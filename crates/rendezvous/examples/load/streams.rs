@@ -9,13 +9,12 @@ use std::time::{Duration, Instant};
 
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
 use socket2::{Domain, Socket, Type};
 use windlass_base::{Rng, Span, Time};
 use windlass_identity::SecretKey;
-use windlass_rendezvous::client::{Client, Config, Transport};
+use windlass_rendezvous::client::{Client, Config, Transport, tls_config};
 use windlass_rendezvous::server::frame_len;
 
 /// Hosts of one address, each in a /24 of its own.
@@ -115,7 +114,7 @@ impl Streams {
             start: Instant::now(),
             deadlines: BTreeSet::new(),
         };
-        let config = Arc::new(config()?);
+        let config = Arc::new(tls_config(None, Arc::default()));
         for number in 0..count {
             let mut host = Host::connect(number, server, Arc::clone(&config))?;
             let (token, events) = (Token(number as usize), Interest::READABLE | Interest::WRITABLE);
@@ -171,59 +170,5 @@ impl Streams {
         host.deadline = host.client.poll_timeout();
         self.deadlines.insert((host.deadline, number));
         Ok(())
-    }
-}
-
-fn config() -> Result<ClientConfig, rustls::Error> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let schemes = provider.signature_verification_algorithms.supported_schemes();
-    let builder = ClientConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&rustls::version::TLS13])?;
-    let verifier = Arc::new(AnyKey { schemes });
-    Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
-}
-
-/// Takes any raw public key: this is a load, not a test of the server.
-#[derive(Debug)]
-struct AnyKey {
-    schemes: Vec<SignatureScheme>,
-}
-
-impl ServerCertVerifier for AnyKey {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.schemes.clone()
-    }
-
-    fn requires_raw_public_keys(&self) -> bool {
-        true
     }
 }

@@ -16,6 +16,8 @@ mod introductions;
 mod outgoing;
 mod registration;
 mod request;
+#[cfg(feature = "tls")]
+mod tls;
 
 use std::net::SocketAddr;
 
@@ -29,6 +31,8 @@ use self::outgoing::OutgoingBodies;
 use self::registration::Registration;
 use self::request::Rtt;
 pub use self::request::Transport;
+#[cfg(feature = "tls")]
+pub use self::tls::tls_config;
 use crate::message::{
     Content, INTRODUCE, Instance, Introduced, IntroductionId, MAX_BODY_LEN, Message, ParseError,
     Refused, TransactionId, TurnCredentials,

@@ -359,6 +359,7 @@ impl Daemon {
                 }
             }
         }
+        self.streams.write();
     }
 
     fn handle_relay_request(&mut self, now: Time, request: RelayRequest) {

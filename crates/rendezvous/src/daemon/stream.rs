@@ -28,6 +28,8 @@ pub(super) struct Stream {
     pub(super) socket: TcpStream,
     security: Security,
     inbox: Vec<u8>,
+    /// Messages of this turn: several become one record of TLS and one call to the system.
+    outbox: Vec<u8>,
     /// Bytes that wait for the socket, about: TLS adds some to what was queued.
     queued: usize,
     pub(super) last_heard: Time,
@@ -47,6 +49,7 @@ impl Stream {
             socket,
             security,
             inbox: Vec::new(),
+            outbox: Vec::new(),
             queued: 0,
             last_heard: now,
             deadline: now + FIRST_MESSAGE,
@@ -78,27 +81,18 @@ impl Stream {
         Ok(Progress::More)
     }
 
-    /// Queues a message. False if it was dropped, since too much waits already.
-    ///
-    /// # Errors
-    ///
-    /// The stream has failed and is to be closed.
-    pub(super) fn send(&mut self, message: &[u8]) -> io::Result<bool> {
+    /// Queues a message until the next [`Stream::write`]. False if it was dropped, since too much waits
+    /// already.
+    pub(super) fn send(&mut self, message: &[u8]) -> bool {
         let padded = message.len().next_multiple_of(4);
         let room = if is_data(message) { BACKLOG_MAX } else { 2 * BACKLOG_MAX };
         if self.queued + padded > room {
-            return Ok(false);
+            return false;
         }
         self.queued += padded;
-        if padded == message.len() {
-            self.security.queue(message)?;
-        } else {
-            // At once: each call makes a record of TLS.
-            let mut bytes = message.to_vec();
-            bytes.resize(padded, 0);
-            self.security.queue(&bytes)?;
-        }
-        Ok(true)
+        self.outbox.extend_from_slice(message);
+        self.outbox.resize(self.outbox.len() + padded - message.len(), 0);
+        true
     }
 
     /// Writes what waits.
@@ -107,6 +101,10 @@ impl Stream {
     ///
     /// The stream has failed and is to be closed.
     pub(super) fn write(&mut self) -> io::Result<()> {
+        if !self.outbox.is_empty() {
+            self.security.queue(&self.outbox)?;
+            self.outbox.clear();
+        }
         let (written, is_all) = self.security.write(&mut self.socket)?;
         self.queued = if is_all { 0 } else { self.queued.saturating_sub(written) };
         Ok(())
@@ -125,4 +123,34 @@ impl Stream {
 /// §11.3).
 fn is_data(message: &[u8]) -> bool {
     message.first().is_some_and(|first| first >> 6 != 0) || message.starts_with(&[0, 0x17])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    /// Datagrams of peers arrive in runs. One record of TLS for each would cost a host, and the server,
+    /// twice the time.
+    #[test]
+    fn messages_of_one_turn_are_written_at_once() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let mut host = std::net::TcpStream::connect(address).expect("it listens");
+        let (socket, from) = listener.accept().expect("a connection");
+        socket.set_nonblocking(true).expect("an option");
+        let ends = (TcpStream::from_std(socket), from);
+        let mut stream = Stream::new(Time::ZERO, 1, ends, Security::plain());
+        for number in 0..3 {
+            assert!(stream.send(&[0x40, 0, 0, 1, number]));
+        }
+        host.set_nonblocking(true).expect("an option");
+        let mut bytes = [0; 64];
+        let early = host.read(&mut bytes).expect_err("nothing yet");
+        assert_eq!(early.kind(), ErrorKind::WouldBlock);
+        stream.write().expect("an open stream");
+        host.set_nonblocking(false).expect("an option");
+        assert_eq!(host.read(&mut bytes).expect("the messages"), 24, "with padding");
+        assert_eq!(stream.queued, 0);
+    }
 }

@@ -58,6 +58,8 @@ pub(super) struct Streams {
     secret: Secret,
     next_id: u64,
     closed: Vec<u64>,
+    /// Those with messages that have not been written.
+    unwritten: BTreeSet<u64>,
     pub(super) counters: StreamCounters,
 }
 
@@ -88,6 +90,7 @@ impl Streams {
             secret: Secret::new(secret),
             next_id: 0,
             closed: Vec::new(),
+            unwritten: BTreeSet::new(),
             counters: StreamCounters::default(),
         }
     }
@@ -176,6 +179,7 @@ impl Streams {
         register: &mut impl FnMut(&mut TcpStream, usize) -> io::Result<()>,
     ) -> io::Result<()> {
         socket.set_nodelay(true)?;
+        allow_fragments(&socket);
         let entry = self.streams.vacant_entry();
         register(&mut socket, entry.key())?;
         let id = self.next_id;
@@ -215,14 +219,23 @@ impl Streams {
         }
     }
 
-    /// Sends a message to a host.
+    /// Queues a message for a host until [`Streams::write`].
     pub(super) fn send(&mut self, id: u64, message: &[u8]) {
         let Some(&number) = self.by_id.get(&id) else { return };
-        let stream = &mut self.streams[number];
-        match stream.send(message).and_then(|taken| stream.write().map(|()| taken)) {
-            Ok(true) => {}
-            Ok(false) => self.counters.dropped += 1,
-            Err(_) => self.fail(number),
+        if self.streams[number].send(message) {
+            self.unwritten.insert(id);
+        } else {
+            self.counters.dropped += 1;
+        }
+    }
+
+    /// Writes the queued messages.
+    pub(super) fn write(&mut self) {
+        for id in std::mem::take(&mut self.unwritten) {
+            let Some(&number) = self.by_id.get(&id) else { continue };
+            if self.streams[number].write().is_err() {
+                self.fail(number);
+            }
         }
     }
 
@@ -257,6 +270,20 @@ impl Streams {
         StreamCounters { open: self.streams.len() as u64, ..self.counters }
     }
 }
+
+/// Lets routers fragment packets over IPv4: whether their ICMP messages (RFC 1191) arrive here is not
+/// known, and without them a host on a small path would get nothing but short messages (RFC 2923,
+/// section 2.1). IPv6 routers do not fragment.
+#[cfg(target_os = "linux")]
+fn allow_fragments(socket: &TcpStream) {
+    use rustix::net::sockopt::{Ipv4PathMtuDiscovery, set_ip_mtu_discover};
+    // A connection over IPv6 has no such option.
+    let _ = set_ip_mtu_discover(socket, Ipv4PathMtuDiscovery::DONT);
+}
+
+/// Without such an option.
+#[cfg(not(target_os = "linux"))]
+fn allow_fragments(_: &TcpStream) {}
 
 /// Errors of accept(2) that concern the connection and not the listening socket.
 fn is_of_one_connection(error: &io::Error) -> bool {

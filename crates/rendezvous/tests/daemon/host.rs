@@ -5,12 +5,11 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
-use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme, StreamOwned};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConnection, StreamOwned};
 use windlass_base::{Rng, Span, Time};
 use windlass_identity::{PublicKey, SecretKey};
-use windlass_rendezvous::client::{Client, Config, Event, Transport};
+use windlass_rendezvous::client::{Client, Config, Event, Transport, tls_config};
 use windlass_rendezvous::message::IntroductionId;
 use windlass_rendezvous::server::frame_len;
 
@@ -53,7 +52,7 @@ impl Wire {
             Way::Tcp => Link::Plain(connect(running.addresses.tcp[0])),
             Way::Tls => {
                 let name = ServerName::try_from("127.0.0.1").expect("a name");
-                let config = Arc::new(tls_config(running.key));
+                let config = Arc::new(tls_config(Some(running.key), Arc::default()));
                 let mut tls = ClientConnection::new(config, name).expect("settings");
                 let mut socket = connect(running.addresses.tls[0]);
                 let shaken = || match tls.complete_io(&mut socket) {
@@ -232,68 +231,5 @@ impl Host {
             self.flush();
         }
         false
-    }
-}
-
-fn tls_config(key: PublicKey) -> ClientConfig {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = Arc::new(Verifier { key, provider: Arc::clone(&provider) });
-    ClientConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&rustls::version::TLS13])
-        .expect("ring has TLS 1.3")
-        .dangerous()
-        .with_custom_certificate_verifier(verifier)
-        .with_no_client_auth()
-}
-
-/// Accepts one raw public key.
-#[derive(Debug)]
-struct Verifier {
-    key: PublicKey,
-    provider: Arc<rustls::crypto::CryptoProvider>,
-}
-
-impl ServerCertVerifier for Verifier {
-    fn verify_server_cert(
-        &self,
-        presented: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        assert_eq!(PublicKey::from_spki_der(presented).ok(), Some(self.key));
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Err(rustls::PeerIncompatible::Tls12NotOffered.into())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        presented: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        rustls::crypto::verify_tls13_signature_with_raw_key(
-            message,
-            &SubjectPublicKeyInfoDer::from(presented.as_ref()),
-            signed,
-            &self.provider.signature_verification_algorithms,
-        )
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
-    }
-
-    fn requires_raw_public_keys(&self) -> bool {
-        true
     }
 }

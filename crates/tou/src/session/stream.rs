@@ -6,9 +6,8 @@ use super::wake::{self, Waker, Woken};
 use crate::driver::now;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::sockopt;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
-use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
+use rustls::ClientConnection;
+use rustls::pki_types::ServerName;
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -18,6 +17,7 @@ use std::thread;
 use std::time::Duration;
 use windlass_base::dial::Attempts;
 use windlass_identity::PublicKey;
+use windlass_rendezvous::client::tls_config;
 
 /// How long to wait for each address.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -157,12 +157,13 @@ fn begin(tcp: TcpStream, address: &RendezvousAddress) -> io::Result<(StreamSende
     tcp.set_nodelay(true)?;
     tcp.set_nonblocking(true)?;
     notice_breaks(&tcp)?;
+    allow_fragments(&tcp);
     // TLS knows no zones.
     let host = address.host.split('%').next().unwrap_or(&address.host);
     let name = ServerName::try_from(host.to_owned())
         .map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
     let wrong_key = Arc::new(OnceLock::new());
-    let config = config(address.key, Arc::clone(&wrong_key));
+    let config = tls_config(address.key, Arc::clone(&wrong_key));
     let tls = ClientConnection::new(Arc::new(config), name).map_err(io::Error::other)?;
     let (bytes, messages) = channel();
     let (waker, woken) = wake::pair()?;
@@ -183,23 +184,26 @@ fn notice_breaks(tcp: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-fn config(key: Option<PublicKey>, wrong_key: Arc<OnceLock<PublicKey>>) -> ClientConfig {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = Arc::new(RendezvousVerifier { key, wrong_key, provider: Arc::clone(&provider) });
-    ClientConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&rustls::version::TLS13])
-        .expect("ring has TLS 1.3")
-        .dangerous()
-        .with_custom_certificate_verifier(verifier)
-        .with_no_client_auth()
+/// Lets routers fragment packets over IPv4. TCP would otherwise rely on their ICMP messages (RFC 1191),
+/// which this host may not get (RFC 2923 §2.1): then nothing but short messages passes. IPv6 routers do
+/// not fragment.
+#[cfg(target_os = "linux")]
+fn allow_fragments(tcp: &TcpStream) {
+    use rustix::net::sockopt::{Ipv4PathMtuDiscovery, set_ip_mtu_discover};
+    // Without it, most paths work.
+    let _ = set_ip_mtu_discover(tcp, Ipv4PathMtuDiscovery::DONT);
 }
 
+/// Without such an option.
+#[cfg(not(target_os = "linux"))]
+fn allow_fragments(_: &TcpStream) {}
+
 impl Stream {
-    /// Runs until the stream ends. `deliver` gets each message.
+    /// Runs until the stream ends. `deliver` gets the messages that have arrived together.
     ///
     /// # Errors
     /// [`WrongKey`], or what the socket or TLS reports.
-    pub(super) fn run(mut self, deliver: impl FnMut(&[u8])) -> io::Result<()> {
+    pub(super) fn run(mut self, deliver: impl FnMut(&[&[u8]])) -> io::Result<()> {
         let ended = self.serve(deliver);
         match self.wrong_key.get() {
             Some(found) => Err(io::Error::new(ErrorKind::PermissionDenied, WrongKey(*found))),
@@ -207,7 +211,7 @@ impl Stream {
         }
     }
 
-    fn serve(&mut self, mut deliver: impl FnMut(&[u8])) -> io::Result<()> {
+    fn serve(&mut self, mut deliver: impl FnMut(&[&[u8]])) -> io::Result<()> {
         loop {
             self.take_messages()?;
             self.write()?;
@@ -259,7 +263,9 @@ impl Stream {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        self.woken.clear();
+        if !fds[1].revents().is_empty() {
+            self.woken.clear();
+        }
         Ok(())
     }
 
@@ -282,22 +288,31 @@ impl Stream {
     }
 
     /// Delivers the complete messages of the bytes received.
-    fn take_frames(&mut self, deliver: &mut impl FnMut(&[u8])) -> io::Result<()> {
-        let mut at = 0;
-        while let Some(len) = frame_len(&self.inbox[at..]) {
-            if len > FRAME_MAX {
-                return Err(io::Error::new(ErrorKind::InvalidData, "no STUN message"));
-            }
-            let padded = len.next_multiple_of(4);
-            if self.inbox.len() - at < padded {
-                break;
-            }
-            deliver(&self.inbox[at..at + len]);
-            at += padded;
+    fn take_frames(&mut self, deliver: &mut impl FnMut(&[&[u8]])) -> io::Result<()> {
+        let (frames, end) = frames(&self.inbox)?;
+        if !frames.is_empty() {
+            deliver(&frames);
         }
-        self.inbox.drain(..at);
+        self.inbox.drain(..end);
         Ok(())
     }
+}
+
+/// The complete messages at the beginning, without padding, and their end.
+fn frames(bytes: &[u8]) -> io::Result<(Vec<&[u8]>, usize)> {
+    let (mut at, mut frames) = (0, Vec::new());
+    while let Some(len) = frame_len(&bytes[at..]) {
+        if len > FRAME_MAX {
+            return Err(io::Error::new(ErrorKind::InvalidData, "no STUN message"));
+        }
+        let padded = len.next_multiple_of(4);
+        if bytes.len() - at < padded {
+            break;
+        }
+        frames.push(&bytes[at..at + len]);
+        at += padded;
+    }
+    Ok((frames, at))
 }
 
 /// The length of the message that begins here, without padding: STUN (RFC 8489 §6.2.2) or
@@ -306,68 +321,6 @@ fn frame_len(bytes: &[u8]) -> Option<usize> {
     let [first, _, high, low] = bytes.first_chunk::<4>()?;
     let len = usize::from(u16::from_be_bytes([*high, *low]));
     Some(len + if first >> 6 == 0 { 20 } else { 4 })
-}
-
-/// Accepts a rendezvous by its raw public key (RFC 7250): the expected one, or any.
-#[derive(Debug)]
-struct RendezvousVerifier {
-    key: Option<PublicKey>,
-    /// Gets the key that was found instead of the expected one.
-    wrong_key: Arc<OnceLock<PublicKey>>,
-    provider: Arc<rustls::crypto::CryptoProvider>,
-}
-
-impl ServerCertVerifier for RendezvousVerifier {
-    fn verify_server_cert(
-        &self,
-        presented: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        let unexpected = |text: String| rustls::Error::General(text);
-        let found = PublicKey::from_spki_der(presented)
-            .map_err(|error| unexpected(format!("the rendezvous's key: {error}")))?;
-        match self.key {
-            Some(expected) if expected != found => {
-                let _ = self.wrong_key.set(found);
-                Err(unexpected(format!("the rendezvous has the key {found}, expected {expected}")))
-            }
-            _ => Ok(ServerCertVerified::assertion()),
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Err(rustls::PeerIncompatible::Tls12NotOffered.into())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        presented: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        rustls::crypto::verify_tls13_signature_with_raw_key(
-            message,
-            &SubjectPublicKeyInfoDer::from(presented.as_ref()),
-            signed,
-            &self.provider.signature_verification_algorithms,
-        )
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
-    }
-
-    fn requires_raw_public_keys(&self) -> bool {
-        true
-    }
 }
 
 #[cfg(test)]
@@ -401,6 +354,14 @@ mod tests {
             outbox.write_to(&mut out).expect("it takes some");
         }
         assert_eq!(out.0, messages.concat());
+    }
+
+    #[test]
+    fn messages_that_arrive_together_are_delivered_together() {
+        let bytes = [0x40, 0, 0, 3, 1, 2, 3, 0, 0x40, 0, 0, 4, 5, 6, 7, 8, 0x40, 0, 0, 1, 9];
+        let (found, end) = frames(&bytes).expect("ChannelData");
+        assert_eq!(found, [&bytes[..7], &bytes[8..16]]);
+        assert_eq!(end, 16, "the padding of the third is missing");
     }
 
     #[test]

@@ -112,12 +112,15 @@ fn keep_trying(inner: &Weak<Inner>, server: usize) {
 
 /// Passes the messages of a stream to the node until either ends.
 fn serve_stream(inner: &Weak<Inner>, server: usize, id: usize, stream: stream::Stream) {
-    let ended = stream.run(|message| {
+    let ended = stream.run(|messages| {
         let Some(inner) = inner.upgrade() else { return };
+        // At once, so that one ACK may answer several segments.
         Node(inner).change_and_wake(|state, endpoint, now, wakers| {
             let address = state.host.server_address(server);
             let channel = Channel::Stream(id);
-            state.handle(now, endpoint, channel, (None, address), message, wakers);
+            for message in messages {
+                state.handle(now, endpoint, channel, (None, address), message, wakers);
+            }
         });
     });
     if let Some(inner) = inner.upgrade() {

@@ -3,6 +3,9 @@
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 
+/// What the thread waits for.
+pub(crate) type Pollable = UnixStream;
+
 /// Wakes the thread.
 pub(crate) struct Waker(UnixStream);
 
@@ -26,7 +29,7 @@ impl Waker {
 
 impl Woken {
     /// Readable if the thread is to wake up.
-    pub(crate) fn pollable(&self) -> &UnixStream {
+    pub(crate) fn pollable(&self) -> &Pollable {
         &self.0
     }
 

@@ -4,6 +4,9 @@ use crate::loopback;
 use std::io;
 use std::net::UdpSocket;
 
+/// What the thread waits for.
+pub(crate) type Pollable = UdpSocket;
+
 /// Wakes the thread.
 pub(crate) struct Waker(UdpSocket);
 
@@ -25,7 +28,7 @@ impl Waker {
 
 impl Woken {
     /// Readable if the thread is to wake up.
-    pub(crate) fn pollable(&self) -> &UdpSocket {
+    pub(crate) fn pollable(&self) -> &Pollable {
         &self.0
     }
 
