@@ -1,7 +1,7 @@
 //! Hosts with bad luck: a dead rendezvous, a wrong one, UDP that is blocked, a full disk.
 
 use crate::bed::{Running, bytes, run, text};
-use crate::cell::{self, Cell};
+use crate::cell::{self, Cell, Killed};
 use crate::rendezvous::{Folder, Ready, local, unknown_key};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
@@ -181,48 +181,112 @@ fn a_name_cannot_write_lines_of_the_log() {
     assert!(line.contains(r"a\n2026-01-01 forged \u001b[2Jline:80"), "{line:?}");
 }
 
-/// The time to carry bytes there and back between hosts behind these gateways.
-fn bulk(a: Gateway, b: Gateway, len: usize) -> Duration {
-    let mut cell = Cell::new(Crossing::new("tb", Family::V4, a, b));
-    cell.expose(true, &[]);
-    let _forward = cell.start_forward();
-    // The session has its path.
-    cell.echo(Instant::now());
-    let mut stream = cell.connect_forwarded().expect("forward listens");
-    let sent = bytes(3, len);
-    let began = Instant::now();
-    let mut writer = stream.try_clone().expect("a clone");
-    let copy = sent.clone();
-    let writes = thread::spawn(move || {
-        writer.write_all(&copy).expect("it takes bytes");
-        writer.shutdown(Shutdown::Write).expect("open");
-    });
-    let mut back = Vec::new();
-    stream.read_to_end(&mut back).expect("an end in order");
-    let took = began.elapsed();
-    writes.join().expect("no panic");
-    assert!(back == sent, "{} of {len} bytes came back", back.len());
-    took
+/// Two hosts behind these gateways, with a session that has its path.
+struct Carrying {
+    cell: Cell,
+    _forward: Killed,
+}
+
+impl Carrying {
+    fn new(crossing: Crossing) -> Carrying {
+        let mut cell = Cell::new(crossing);
+        cell.expose(true, &[]);
+        let forward = cell.start_forward();
+        cell.echo(Instant::now());
+        Carrying { cell, _forward: forward }
+    }
+
+    /// The time to carry bytes there and back. `begun` is called when some have arrived.
+    fn bulk(&mut self, len: usize, begun: impl FnOnce(&mut Crossing)) -> Duration {
+        let mut stream = self.cell.connect_forwarded().expect("forward listens");
+        let sent = bytes(3, len);
+        let start = Instant::now();
+        let mut writer = stream.try_clone().expect("a clone");
+        let copy = sent.clone();
+        let writes = thread::spawn(move || {
+            writer.write_all(&copy).expect("it takes bytes");
+            writer.shutdown(Shutdown::Write).expect("open");
+        });
+        let mut back = vec![0; len / 4];
+        stream.read_exact(&mut back).expect("bytes come back");
+        begun(&mut self.cell.crossing);
+        stream.read_to_end(&mut back).expect("an end in order");
+        let took = start.elapsed();
+        writes.join().expect("no panic");
+        assert!(back == sent, "{} of {len} bytes came back", back.len());
+        took
+    }
+}
+
+fn crossing(a: Gateway, b: Gateway) -> Crossing {
+    Crossing::new("tb", Family::V4, a, b)
 }
 
 /// Both hosts reach the relay by TLS only. They must not carry less than half of what they carry through
-/// the relay by UDP.
+/// the relay by UDP. The best of some runs counts, as other programs have the machine meanwhile.
 #[test]
 fn hosts_without_udp_send_in_bulk() {
+    const LEN: usize = 10_000_000;
+    const RUNS: usize = 5;
     if cell::cannot_run() {
         return;
     }
     let random = Gateway::MasqueradeFullyRandom;
-    let len = 3_000_000;
-    let by_udp = bulk(random, random, len);
-    let most = 2 * by_udp + Duration::from_millis(500);
-    let mut by_tls = bulk(Gateway::UdpBlocked, Gateway::UdpBlocked, len);
-    println!("{len} bytes both ways: {by_udp:?} by UDP, {by_tls:?} by TLS");
-    if by_tls >= most {
-        // Other programs may have had the machine meanwhile.
-        by_tls = by_tls.min(bulk(Gateway::UdpBlocked, Gateway::UdpBlocked, len));
+    let mut by_udp = Carrying::new(crossing(random, random));
+    let mut by_tls = Carrying::new(crossing(Gateway::UdpBlocked, Gateway::UdpBlocked));
+    let mut best = [Duration::MAX; 2];
+    for run in 0..RUNS {
+        for (best, session) in best.iter_mut().zip([&mut by_udp, &mut by_tls]) {
+            *best = session.bulk(LEN, |_| {}).min(*best);
+        }
+        println!("{LEN} bytes both ways, at best of {}: {best:?} by UDP and TLS", run + 1);
+        if run > 0 && best[1] <= 2 * best[0] {
+            return;
+        }
     }
-    assert!(by_tls < most, "{by_tls:?}, {by_udp:?} by UDP");
+    panic!("{best:?} by UDP and TLS");
+}
+
+/// RFC 8899 for ToU through the relay, and fragments for TLS: a packet of TCP that is too big is lost, and
+/// no report of it arrives.
+#[test]
+fn a_relayed_session_passes_small_paths_without_icmp() {
+    if cell::cannot_run() {
+        return;
+    }
+    let random = Gateway::MasqueradeFullyRandom;
+    for gateway in [random, Gateway::UdpBlocked] {
+        let crossing = crossing(gateway, gateway);
+        crossing.narrow_uplink(0, 576);
+        let took = Carrying::new(crossing).bulk(300_000, |_| {});
+        println!("{}: {took:?}", gateway.name());
+        assert!(took < Duration::from_secs(20), "{}: {took:?}", gateway.name());
+    }
+}
+
+/// RFC 9000 §9.4: congestion control begins anew on another path. Before that the peer must notice, which
+/// takes a check a second.
+#[test]
+fn a_transfer_goes_on_when_a_host_or_its_nat_has_another_address() {
+    const LEN: usize = 20_000_000;
+    const MOST: Duration = Duration::from_secs(4);
+    if cell::cannot_run() {
+        return;
+    }
+    let mut session = Carrying::new(crossing(Gateway::Masquerade, Gateway::Masquerade));
+    let still = session.bulk(LEN, |_| {});
+    for host in [0, 1] {
+        for nat in [false, true] {
+            let took = session.bulk(LEN, |crossing| match nat {
+                true => crossing.restart_gateway(host),
+                false => crossing.move_host(host),
+            });
+            println!("host {host}, its NAT: {nat}: {took:?}, {still:?} without");
+            assert!(took < 2 * still + MOST, "host {host}, its NAT: {nat}: {took:?}, {still:?}");
+            // The old address is forgotten.
+            thread::sleep(Duration::from_secs(3));
+        }
+    }
 }
 
 /// A full disk is a tmpfs of one page.

@@ -13,7 +13,7 @@ use crate::namespace::{Namespace, join};
 use crate::process::Background;
 use crate::wait::wait_until;
 use router::{Router, filter, masquerade, version};
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::process::Stdio;
 use windlass_nat::driver::Driver;
 use windlass_nat::{Config, PortAllocation};
@@ -145,6 +145,42 @@ impl Crossing {
     /// The address of a host in its own network.
     pub fn host_address(&self, host: usize) -> IpAddr {
         self.addresses[host]
+    }
+
+    /// Gives a host behind a gateway another address in its network, and no longer the old one.
+    pub fn move_host(&mut self, host: usize) {
+        let old = self.addresses[host];
+        let new = match old {
+            IpAddr::V4(ip) => Ipv4Addr::from_bits(ip.to_bits() ^ 0x40).into(),
+            IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() ^ 0x40).into(),
+        };
+        let namespace = &self.hosts[host];
+        let version = version(self.family);
+        let default = namespace.output("ip", &format!("{version} route show default"));
+        namespace.ip(&format!("address delete {old}/{} dev net", plan::prefix(self.family)));
+        namespace.ip(&format!("address add {new}/{} dev net", plan::prefix(self.family)));
+        namespace.ip(&format!("{version} route replace {}", default.trim()));
+        self.addresses[host] = new;
+    }
+
+    /// Lets no packet of more than `mtu` bytes pass between the gateway of a host and the Internet. No
+    /// host hears of it by ICMP.
+    ///
+    /// # Panics
+    ///
+    /// If the host has no gateway.
+    pub fn narrow_uplink(&self, host: usize, mtu: u32) {
+        self.internet.ip(&format!("link set site{host} mtu {mtu}"));
+        let gateway = self.sites[host].routers.last().expect("a gateway");
+        gateway.namespace.ip(&format!("link set uplink mtu {mtu}"));
+        for namespace in self.hosts.iter().chain([&self.rendezvous]) {
+            namespace.run("nft", "add table inet small");
+            namespace.run("nft", "add chain inet small in { type filter hook input priority 0 ; }");
+            for protocol in ["icmp", "ipv6-icmp"] {
+                namespace
+                    .run("nft", &format!("add rule inet small in meta l4proto {protocol} drop"));
+            }
+        }
     }
 
     /// Restarts the gateway of a host (with one gateway, of both). Its bindings are lost. A
