@@ -147,6 +147,47 @@ fn a_relay_carries_datagrams_both_ways_and_only_of_permitted_peers() {
     assert_eq!(relayed.receive_from(peer, b"channel"), Some((peer, b"channel".to_vec())));
 }
 
+/// A permission lives for minutes, and the host's addresses may change meanwhile.
+#[test]
+fn every_way_through_a_relay_is_closed_to_its_own_host() {
+    let mut relayed = Relayed::new(&user(&server()));
+    let [bound, permitted, late, late_bound] =
+        [1, 2, 3, 4].map(|last| address(&format!("198.51.100.{last}:9")));
+    let permit = |relayed: &mut Relayed, peer: SocketAddr| {
+        let now = instant(relayed.now);
+        relayed.client.create_permission(TransportType::Udp, peer.ip(), now).expect("allocated");
+        relayed.settle();
+    };
+    let bind = |relayed: &mut Relayed, peer: SocketAddr| {
+        let now = instant(relayed.now);
+        relayed.client.bind_channel(TransportType::Udp, peer, now).expect("allocated");
+        relayed.settle();
+    };
+    permit(&mut relayed, permitted);
+    permit(&mut relayed, bound);
+    bind(&mut relayed, bound);
+    let open = |relayed: &mut Relayed, peer| {
+        let there = relayed.send(peer, b"out").is_some();
+        (there, relayed.receive_from(peer, b"in").is_some())
+    };
+    for peer in [permitted, bound] {
+        assert_eq!(open(&mut relayed, peer), (true, true), "{peer}");
+    }
+    relayed.server.set_own_addresses([bound, permitted, late, late_bound].map(|peer| peer.ip()));
+    for peer in [permitted, bound] {
+        assert_eq!(open(&mut relayed, peer), (false, false), "{peer}");
+    }
+    permit(&mut relayed, late);
+    bind(&mut relayed, late_bound);
+    relayed.server.set_own_addresses([]);
+    for peer in [late, late_bound] {
+        assert_eq!(relayed.receive_from(peer, b"in"), None, "{peer} was refused");
+    }
+    for peer in [permitted, bound] {
+        assert_eq!(open(&mut relayed, peer), (true, true), "{peer}");
+    }
+}
+
 #[test]
 fn a_relayed_address_carries_no_more_than_its_rate_both_ways_together() {
     let mut config = Config::new([3; 16]);
