@@ -153,7 +153,9 @@ fn every_way_through_a_relay_is_closed_to_its_own_host() {
     let mut relayed = Relayed::new(&user(&server()));
     let [bound, permitted, late, late_bound] =
         [1, 2, 3, 4].map(|last| address(&format!("198.51.100.{last}:9")));
+    // The client sends no second request for permissions at the same moment.
     let permit = |relayed: &mut Relayed, peer: SocketAddr| {
+        relayed.now += Span::from_secs(1);
         let now = instant(relayed.now);
         relayed.client.create_permission(TransportType::Udp, peer.ip(), now).expect("allocated");
         relayed.settle();
