@@ -17,8 +17,8 @@ fn decode(bytes: &[u8]) -> Result<Request, Malformed> {
 
 fn request() -> impl Strategy<Value = Request> {
     let host = prop_oneof![
-        // No top-level domain is a number (RFC 1123 section 2.1), and `0x` is one to some resolvers.
-        "[a-z0-9.-]{0,251}[a-z][g-z]",
+        // No top-level domain is a number (RFC 1123 section 2.1).
+        r"([a-z0-9-]{1,60}\.){0,3}[a-z]{2,60}",
         any::<std::net::Ipv4Addr>().prop_map(|ip| ip.to_string()),
         any::<std::net::Ipv6Addr>().prop_map(|ip| ip.to_string()),
     ];

@@ -164,7 +164,7 @@ counters! {
     refused = EVENTS + 27;
     /// SYNs left without ECN, after failures of the far host or a refusal of the port, that were accepted.
     plain_accepted = EVENTS + 28;
-    /// Virtual losses and drops after which the sender's flight was seen to fall.
+    /// Virtual losses and drops after which the sender's flight was seen to fall for a round trip.
     flight_fell = EVENTS + 29;
     /// Virtual losses and drops after which the sender's flight did not fall.
     flight_kept = EVENTS + 30;

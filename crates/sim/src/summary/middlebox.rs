@@ -129,7 +129,7 @@ counters! {
     self_answers = SELF_ANSWER,
     /// Retransmissions of virtual losses that went no further, for an ACK of the far host to answer them.
     kept_back = KEPT_BACK,
-    /// Virtual losses and drops after which the sender's flight was seen to fall.
+    /// Virtual losses and drops after which the sender's flight was seen to fall for a round trip.
     flight_fell = FLIGHT_FELL,
     /// Virtual losses and drops after which it did not fall.
     flight_kept = FLIGHT_KEPT,
