@@ -265,7 +265,7 @@ fn a_relayed_session_passes_small_paths_without_icmp() {
 }
 
 /// RFC 9000 §9.4: congestion control begins anew on another path. A host that moves tells its peer at once.
-/// Nobody tells a host that its NAT has another address: it notices by checks, well before the path would
+/// That its NAT has another address a host notices by checks alone, well before the path would
 /// expire (30 s, RFC 7675 §5.1).
 #[test]
 fn a_transfer_goes_on_when_a_host_or_its_nat_has_another_address() {
