@@ -1,12 +1,13 @@
 //! Delays of the path in trials that identify a congestion controller: a name is of paths that add none.
 
+mod common;
+
 use std::sync::Arc;
 use windlass_base::Span;
 use windlass_probe::cca::{self, Controller, Library, Round, Sample, Show, Signature, Trace};
-use windlass_probe::dialogue::Exchange;
 use windlass_probe::http::Head;
 use windlass_probe::session::Step;
-use windlass_probe::{Ending, Purpose, Report, Session, Settings, Target, http, tls};
+use windlass_probe::{Ending, Purpose, Report, Session, Settings, Target};
 
 const RTT_MS: f64 = 160.0;
 
@@ -95,22 +96,8 @@ fn report(rtt_ms: f64) -> Report {
 /// The first trial's own handshake waits behind what the scout has left in the queue of a slow link.
 #[test]
 fn a_trial_takes_the_least_round_trip_time_of_earlier_handshakes_and_waits_before() {
-    let settings = Settings {
-        tests: Vec::new(),
-        bursts: Vec::new(),
-        runs: 1,
-        acks: 3,
-        timeout: Span::from_secs(3),
-        patience: Span::from_secs(6),
-        mss: None,
-        family: None,
-        user_agent: http::USER_AGENT.to_owned(),
-        scheme: None,
-        exchange: Exchange::default(),
-        ecn: false,
-        controllers: Some(Arc::new(Library::default())),
-        tls: tls::client_config().expect("sound"),
-    };
+    let settings =
+        Settings { controllers: Some(Arc::new(Library::default())), ..common::settings(&[], 1) };
     let mut session = Session::new(Target::parse("http://192.0.2.1/").expect("a URL"), settings);
     session.handle_addresses(Ok(vec!["192.0.2.1:80".parse().expect("an address")]));
     assert_eq!(session.pause_min(), Span::ZERO);
