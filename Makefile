@@ -27,7 +27,7 @@ site: build ## Build the documentation site: out/site/index.html; minutes the fi
 
 demo: ## All papers in short on one site, in two minutes as root; and a crossing of two NATs
 	@scripts/setup demo
-	cargo build --locked --profile demo --package windlass --no-default-features --features ecn-proxy,kernel-cc,split-ack
+	cargo build --locked --profile quick --package windlass --no-default-features --features ecn-proxy,kernel-cc,split-ack
 	@scripts/demo
 
 probe-library: build ## Trace Linux's congestion controllers again for `windlass probe --cca`, in the emulated machine
