@@ -97,8 +97,13 @@ class Crossing:
         self.made.append(name)
         run(f"ip -n {name} link set lo up")
         if forwards:
-            self.inside(role, "sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0")
-            self.inside(role, "sysctl -qw net.ipv4.conf.default.rp_filter=0")
+            # A minimal system has no sysctl.
+            for key, value in (
+                ("ip_forward", 1),
+                ("conf/all/rp_filter", 0),
+                ("conf/default/rp_filter", 0),
+            ):
+                self.inside(role, f"tee /proc/sys/net/ipv4/{key}", str(value))
 
     def inside(self, role: str, command: str, stdin: str | None = None) -> str:
         return run(f"ip netns exec {self.name(role)} {command}", stdin)

@@ -67,7 +67,7 @@ impl Bed {
 
     /// Lets the client reach whatever the server's namespace has routes to.
     pub(crate) fn route_through_server(&self) {
-        self.server.run("sysctl", "-qw net.ipv4.ip_forward=1");
+        self.server.sysctl("ipv4/ip_forward", "1");
         self.client.ip(&format!("route add default via {ADDRESS}"));
     }
 
