@@ -145,6 +145,70 @@ impl<S: Server> Server for Untidy<S> {
     }
 }
 
+/// A path that passes a packet in each `spacing`, behind a queue that is long enough for all.
+struct Slow<S> {
+    inner: S,
+    spacing: Span,
+    queue: VecDeque<(Time, Vec<u8>)>,
+    free: Time,
+}
+
+impl<S: Server> Slow<S> {
+    fn new(inner: S, spacing: Span) -> Slow<S> {
+        Slow { inner, spacing, queue: VecDeque::new(), free: Time::ZERO }
+    }
+}
+
+impl<S: Server> Server for Slow<S> {
+    fn handle_packet(&mut self, now: Time, packet: &[u8]) {
+        self.inner.handle_packet(now, packet);
+    }
+
+    fn poll_packet(&mut self, now: Time) -> Option<Vec<u8>> {
+        while let Some(packet) = self.inner.poll_packet(now) {
+            self.free = self.free.max(now) + self.spacing;
+            self.queue.push_back((self.free, packet));
+        }
+        let (due, _) = self.queue.front()?;
+        if *due > now { None } else { self.queue.pop_front().map(|(_, packet)| packet) }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        let due = self.queue.front().map(|(due, _)| *due);
+        self.inner.poll_timeout().into_iter().chain(due).min()
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.inner.handle_timeout(now);
+    }
+}
+
+/// With the probe's segments of 256 bytes, 1 and 2 Mbit/s are some 400 and 800 packets a second.
+#[test]
+fn on_a_slow_path_the_reason_is_its_rate() {
+    for packets_per_s in [85, 400, 800] {
+        for name in KNOWN {
+            let server = engine::server(known(name), 8 << 20);
+            let server = Slow::new(server, Span::from_nanos(1_000_000_000 / packets_per_s));
+            let (verdict, traces) = measure_server(server, path(20, 0.0), library());
+            let says = format!("at most {packets_per_s} packets a second came");
+            match &verdict.why {
+                Some(why) => assert!(why.contains(&says), "{name}: {verdict}"),
+                None => assert_eq!(verdict.names(), name),
+            }
+            // Half of a window of 120 segments is less than a round brings at 800 packets a second.
+            assert!(
+                packets_per_s == 800 || traces.iter().all(Trace::is_slow),
+                "{name}: {traces:?}"
+            );
+        }
+    }
+    for name in KNOWN {
+        let (_, traces) = measure(known(name), path(20, 0.0), library(), 8 << 20);
+        assert!(!traces.iter().any(Trace::is_slow), "{name}: {traces:?}");
+    }
+}
+
 #[test]
 fn packets_that_come_late_or_twice_are_not_lost_and_hide_no_loss_of_the_script() {
     for (late, twice) in [(true, false), (false, true)] {

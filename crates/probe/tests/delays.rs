@@ -69,6 +69,30 @@ fn on_a_path_that_adds_delay_the_nearest_signature_is_no_name() {
     );
 }
 
+/// A trial in which packets came no faster than so many a second.
+fn trace_at(packets_per_s: f64) -> Trace {
+    Trace { packets_per_s, ..trace(0.0, 0.0) }
+}
+
+/// The 16 windows of 100 segments in 160 ms are 625 packets a second.
+#[test]
+fn packets_that_come_slowly_for_whole_rounds_are_a_reason_and_forbid_no_name() {
+    let unknown = |packets_per_s| {
+        let trace = trace_at(packets_per_s);
+        cca::judge(&[&trace], &Library::default()).expect("a trial").why.expect("a reason")
+    };
+    let slow = unknown(630.0);
+    let says = "; at most 630 packets a second came (1.29 Mbit/s of data), for whole rounds: the path or the \
+                server is slower than the probe's own bottleneck of 2000";
+    assert!(slow.ends_with(says), "{slow}");
+    assert!(unknown(780.0).contains("at most 780 packets"));
+    // A sender that paces CUBIC's slow start is twice as fast there.
+    for not_slow in [0.0, 800.0, 1250.0, 2000.0] {
+        assert!(!unknown(not_slow).contains("at most"), "{not_slow}");
+    }
+    assert_eq!(judge(&[trace_at(630.0)]).names(), "known");
+}
+
 fn report(rtt_ms: f64) -> Report {
     let head = Head {
         status: 200,

@@ -18,6 +18,6 @@ pub use marks::{Answer, Marks};
 pub use script::{Event, RTTS, Script, Show, Stage};
 pub(crate) use shaper::{Data, Shaper, TIME_MAX};
 pub use signature::{Part, SEGMENTS_ADDED, Signature};
-pub use trace::{Round, Trace};
+pub use trace::{Round, TRAIN, Trace};
 pub(crate) use verdict::is_marked;
 pub use verdict::{Controller, judge};

@@ -4,7 +4,7 @@
 //! bytes. So the server sees the losses of the script and no others.
 
 use super::script::{Event, Script, Stage};
-use super::trace::{Round, Trace};
+use super::trace::{Round, TRAIN, Trace};
 use crate::ecn::Mode;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -100,6 +100,8 @@ pub(crate) struct Shaper {
     trace: Trace,
     /// The end of the server's stream, once its FIN has come.
     end: Option<u64>,
+    /// When the last packets with data came.
+    train: VecDeque<Time>,
     last_arrival: Time,
     done: bool,
 }
@@ -164,6 +166,7 @@ impl Shaper {
             delivered_packets: 0,
             trace,
             end: None,
+            train: VecDeque::with_capacity(TRAIN + 1),
             last_arrival: now,
             done: false,
         }
@@ -204,6 +207,7 @@ impl Shaper {
         if range.is_empty() {
             return;
         }
+        self.time_train(now);
         self.trace.bytes += u64::from(data.len);
         self.trace.mss = self.trace.mss.max(data.len);
         self.trace.path_marks += u32::from(data.marked);
@@ -231,6 +235,19 @@ impl Shaper {
             self.round_recovering = true;
         } else {
             self.enqueue(now, range, data.marked);
+        }
+    }
+
+    /// Notes how fast the last packets came.
+    fn time_train(&mut self, now: Time) {
+        self.train.push_back(now);
+        if self.train.len() > TRAIN
+            && let Some(first) = self.train.pop_front()
+        {
+            // Packets that are read at once have the same time.
+            let took = now.saturating_since(first).max(Span::from_micros(1));
+            let packets_per_s = TRAIN as f64 / took.as_secs_f64();
+            self.trace.packets_per_s = self.trace.packets_per_s.max(packets_per_s);
         }
     }
 

@@ -41,6 +41,9 @@ pub struct Trace {
     /// Copies of packets that the path made.
     #[serde(default)]
     pub duplicated: u32,
+    /// The most packets a second that arrived, over [`TRAIN`] in a row; 0 if fewer came.
+    #[serde(default)]
+    pub packets_per_s: f64,
     /// All bytes that arrived.
     pub bytes: u64,
     /// The data in flight when the server learned of each loss of the script, in segments.
@@ -67,6 +70,16 @@ pub struct Round {
     pub marks: u32,
 }
 
+/// Packets in a row that show how fast the path is.
+pub const TRAIN: usize = 40;
+/// A path is slow if packets come more slowly than at this share of the rate of the script's bottleneck.
+const SLOW_BELOW: f64 = 0.9;
+/// Packets fill a round if this share of the round-trip time is what they need at their fastest. A sender that
+/// paces was faster in slow start.
+const FILLED_FROM: f64 = 0.8;
+/// So many rounds are filled on a slow path, at least.
+const FILLED_ROUNDS_MIN: usize = 3;
+
 /// A dip: a window falls below this share of the one before without a loss, as BBR's does when it
 /// measures the round-trip time, once in ten seconds. The time of a dip has nothing to do with the
 /// script.
@@ -88,10 +101,6 @@ impl Trace {
     /// How much longer rounds lasted than the script makes them, in milliseconds: the upper quartile. The
     /// script's own bottleneck sends a window in so many packets a second, and so holds up a large one.
     pub fn held_up_ms(&self) -> f64 {
-        let factor = |show: Show| {
-            let stages = Script::standard(Span::ZERO).stages;
-            stages.iter().find(|stage| stage.show == show).map_or(1.0, |stage| stage.rtt_factor)
-        };
         let more = |pair: &[Round]| {
             let own = self.rtt_ms * factor(pair[1].show).max(factor(pair[0].show));
             let sending = pair[1].window.max(pair[0].window) * 1e3 / f64::from(PACKETS_PER_S);
@@ -101,6 +110,18 @@ impl Trace {
         let mut more: Vec<f64> = self.rounds.windows(2).filter_map(more).collect();
         more.sort_by(f64::total_cmp);
         more.get(more.len() * 3 / 4).copied().unwrap_or(0.0).max(0.0)
+    }
+
+    /// Whether packets came more slowly than the script's bottleneck lets them, and filled whole rounds so: what
+    /// held the server was the path, or a limit of its own. What waits before a slow path is not in the windows.
+    pub fn is_slow(&self) -> bool {
+        let fills = |round: &&Round| {
+            let round_ms = self.rtt_ms * factor(round.show);
+            round.window * 1e3 >= FILLED_FROM * self.packets_per_s * round_ms
+        };
+        let steady = self.rounds.iter().filter(|round| !round.recovering);
+        (f64::MIN_POSITIVE..SLOW_BELOW * f64::from(PACKETS_PER_S)).contains(&self.packets_per_s)
+            && steady.filter(fills).count() >= FILLED_ROUNDS_MIN
     }
 
     /// The windows of the steady rounds of a stage; `None` for a round in a dip.
@@ -132,6 +153,12 @@ impl Trace {
         dips.chunk_by_mut(|a, b| a == b).filter(is_long).for_each(|run| run.fill(false));
         dips
     }
+}
+
+/// The round-trip time of a stage in multiples of the script's.
+fn factor(show: Show) -> f64 {
+    let stages = Script::standard(Span::ZERO).stages;
+    stages.iter().find(|stage| stage.show == show).map_or(1.0, |stage| stage.rtt_factor)
 }
 
 #[cfg(test)]

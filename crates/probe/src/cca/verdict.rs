@@ -2,6 +2,7 @@
 
 use super::library::{Identity, Library};
 use super::marks::{self, Marks};
+use super::script::PACKETS_PER_S;
 use super::signature::{Part, Signature};
 use super::trace::Trace;
 use serde::Serialize;
@@ -45,10 +46,10 @@ pub fn judge(traces: &[&Trace], library: &Library) -> Option<Controller> {
     let lossy = traces.iter().any(|trace| trace.lossy);
     let delays = delays_of_path(traces);
     let why = match why_unknown(traces, &seen, &identity) {
-        Some(why) if lossy => Some(why),
         Some(why) => {
-            let trouble = [Some(why)].into_iter().chain([delays, losses_of_path(traces)]).flatten();
-            Some(trouble.collect::<Vec<_>>().join("; "))
+            let losses = losses_of_path(traces).filter(|_| !lossy);
+            let trouble = [Some(why), rate_of_path(traces), delays, losses];
+            Some(trouble.into_iter().flatten().collect::<Vec<_>>().join("; "))
         }
         // The library is of paths that add no delay to the script's. Elsewhere a signature may lie near another's.
         None => delays,
@@ -127,6 +128,18 @@ fn delays_of_path(traces: &[&Trace]) -> Option<String> {
         )),
         (false, false) => None,
     }
+}
+
+/// How fast packets came, if that held the server.
+fn rate_of_path(traces: &[&Trace]) -> Option<String> {
+    let slow = traces.iter().filter(|trace| trace.is_slow());
+    let slowest = slow.min_by(|a, b| a.packets_per_s.total_cmp(&b.packets_per_s))?;
+    let mbit_per_s = slowest.packets_per_s * f64::from(slowest.mss) * 8.0 / 1e6;
+    Some(format!(
+        "at most {:.0} packets a second came ({mbit_per_s:.2} Mbit/s of data), for whole rounds: the path or the \
+         server is slower than the probe's own bottleneck of {PACKETS_PER_S}",
+        slowest.packets_per_s
+    ))
 }
 
 /// What else the path does to packets, if it may be the reason why the server is unknown.
