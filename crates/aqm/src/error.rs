@@ -51,3 +51,26 @@ pub(crate) fn check_probability(value: f64, name: &'static str) -> Result<(), Co
 pub(crate) fn check_positive(value: f64, name: &'static str) -> Result<(), ConfigError> {
     if value > 0.0 && value.is_finite() { Ok(()) } else { Err(ConfigError::Zero(name)) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_not_be_zero_is_no_other_number_either() {
+        for probability in [f64::MIN_POSITIVE, 0.5, 1.0] {
+            assert_eq!(check_probability(probability, "p"), Ok(()));
+        }
+        for other in [0.0, -0.5, 1.0 + f64::EPSILON, f64::INFINITY, f64::NAN] {
+            assert_eq!(
+                check_probability(other, "p"),
+                Err(ConfigError::Probability("p")),
+                "{other}"
+            );
+        }
+        assert_eq!(check_positive(f64::MAX, "x"), Ok(()));
+        for other in [0.0, -1.0, f64::INFINITY, f64::NAN] {
+            assert_eq!(check_positive(other, "x"), Err(ConfigError::Zero("x")), "{other}");
+        }
+    }
+}

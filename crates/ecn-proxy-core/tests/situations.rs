@@ -172,7 +172,7 @@ fn a_virtual_loss_lasts_until_the_sender_answers_however_many_acks_there_are() {
 #[test]
 fn a_retransmission_of_what_all_arrived_is_answered_by_the_proxy() {
     let mut scene = Scene::with_a_virtual_loss();
-    scene.echo(8);
+    let (_, echo) = scene.echo(8);
     let (edit, out) = scene.data(0);
     assert!(
         edit.events
@@ -182,6 +182,9 @@ fn a_retransmission_of_what_all_arrived_is_answered_by_the_proxy() {
     let reply = out.back.expect("a reply");
     // A time would be taken for that of a round trip, which this was none.
     assert_eq!((reply.ack, reply.tsecr, reply.seq), (Scene::at(8), 0, FAR_ISN + 1));
+    // RFC 7323 section 5.2: without the far host's clock the sender would drop it.
+    assert!(reply.options.contains(Options::TIMESTAMPS));
+    assert_eq!(reply.tsval, echo.forward[0].tsval);
     assert_eq!(scene.watch.flow.answer(), Answer::Idle);
 }
 

@@ -69,6 +69,7 @@ impl<T: Copy> Steps<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ROUND_MIN;
 
     fn steps(repeat: Option<u64>) -> Result<Steps<u8>, ConfigError> {
         let at = Span::from_secs;
@@ -98,6 +99,7 @@ mod tests {
         assert_eq!(Steps::new(vec![(at(1), 1)], None), Err(ConfigError::StepOrder));
         let short = Some(Span::from_nanos(9_999));
         assert_eq!(Steps::new(vec![(Span::ZERO, 1)], short), Err(ConfigError::Round));
+        assert!(Steps::new(vec![(Span::ZERO, 1)], Some(ROUND_MIN)).is_ok());
         assert_eq!(Steps::<u8>::new(vec![], None), Err(ConfigError::StepOrder));
         assert_eq!(Steps::new(vec![(at(0), 1), (at(0), 2)], None), Err(ConfigError::StepOrder));
         assert_eq!(steps(Some(10)), Err(ConfigError::RepeatTooSoon));

@@ -124,3 +124,18 @@ fn receive(device: &Device, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         Err(error) => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_stops_it_learns_why_the_thread_had_ended() {
+        let end = |how: fn() -> io::Result<()>| join(thread::spawn(how));
+        assert!(end(|| Ok(())).is_ok());
+        let gone = end(|| Err(ErrorKind::NotFound.into())).expect_err("a device is gone");
+        assert_eq!(gone.kind(), ErrorKind::NotFound);
+        let panicked = end(|| panic!("a fault")).expect_err("it panicked");
+        assert!(panicked.to_string().contains("panicked"), "{panicked}");
+    }
+}

@@ -86,6 +86,7 @@ impl MaxP {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use windlass_base::Span;
 
     const CURVE: Curve = Curve { min: 5.0, max: 15.0, gentle: false };
 
@@ -96,6 +97,24 @@ mod tests {
     fn after(max_p: &mut MaxP, average: f64) -> f64 {
         max_p.adapt(Time::ZERO, average, &CURVE);
         max_p.value()
+    }
+
+    /// Floyd, Gummadi and Shenker 2001, section 4: alpha is at most a quarter of max_p, beta is 0.9, and nothing
+    /// moves in the middle fifth between the thresholds.
+    #[test]
+    fn adaptive_red_moves_by_a_step_or_a_quarter_each_half_second() {
+        let config = AdaptiveConfig::default();
+        let mut max_p = MaxP::new(0.02, Some(Adaptation::Floyd(config)));
+        let mut at_ms = 0;
+        let mut after = |average| {
+            at_ms += 500;
+            max_p.adapt(Time::ZERO + Span::from_millis(at_ms - 1), average, &CURVE);
+            max_p.adapt(Time::ZERO + Span::from_millis(at_ms), average, &CURVE);
+            (max_p.value() * 1e6).round() / 1e6
+        };
+        assert_eq!([12.0, 12.0].map(&mut after), [0.025, 0.03125]);
+        assert_eq!([11.0, 9.0, 8.0].map(&mut after), [0.03125, 0.03125, 0.028125]);
+        assert_eq!([14.0, 14.0, 14.0].map(&mut after), [0.035156, 0.043945, 0.053945]);
     }
 
     #[test]

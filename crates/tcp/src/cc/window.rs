@@ -201,6 +201,23 @@ mod tests {
     }
 
     #[test]
+    fn a_window_grows_to_the_last_whole_segment_of_what_it_may_have_and_no_further() {
+        let mut window = Window::new(&Params { whole_segment_growth: true, ..params() });
+        window.set_cwnd(10_000.0);
+        for (may_have, has) in [(11_500.0, 11_000.0), (11_500.0, 11_000.0), (9000.0, 11_000.0)] {
+            window.grow_to(may_have);
+            assert_eq!(window.cwnd(), has, "{may_have}");
+        }
+        window.grow_to(12_000.0);
+        assert_eq!(window.cwnd(), 12_000.0);
+        let mut smooth = Window::new(&params());
+        smooth.set_cwnd(10_000.0);
+        smooth.grow_to(11_500.0);
+        smooth.grow_to(9000.0);
+        assert_eq!(smooth.cwnd(), 11_500.0);
+    }
+
+    #[test]
     fn a_cut_forgets_what_is_not_a_segment_yet() {
         let mut window = Window::new(&Params { whole_segment_growth: true, ..params() });
         window.set_ssthresh(2000.0);

@@ -233,6 +233,21 @@ fn as_linux_small_windows_grow_by_half_a_segment_above_the_last_cut_too() {
     assert!((segments(&*cubic) - expected).abs() < 1.5, "{}", segments(&*cubic));
 }
 
+/// tcp_cong_avoid_ai() of Linux: where what is counted is enough for a shorter step, the window grows at once.
+#[test]
+fn as_linux_no_ack_takes_from_the_window_where_a_step_becomes_shorter() {
+    for at in [20, 100, 400] {
+        let mut cubic = cut_with(at, as_linux());
+        for ms in 0..30_000 {
+            let before = cubic.cwnd();
+            cubic.on_ack(&ack(ms, u64::from(MSS)));
+            let grown = cubic.cwnd() - before;
+            assert!([0.0, f64::from(MSS)].contains(&grown), "{grown} at {ms} ms, cut at {at}");
+        }
+        assert!(segments(&*cubic) > at as f64, "beyond its plateau");
+    }
+}
+
 /// `windows` of ACKs, each for a segment, in the tick of Linux's clock that begins at `from_ms`.
 fn run_in_tick(cubic: &mut dyn Controller, from_ms: u64, windows: u64) {
     for _ in 0..windows * segments(cubic) as u64 {
