@@ -132,6 +132,26 @@ mod tests {
         assert_eq!(timer.next_update, lazy.next_update);
     }
 
+    /// RFC 8033 §4.4: "below" half the target, both now and before.
+    #[test]
+    fn at_half_the_target_the_delay_is_not_low_yet() {
+        let config = PieConfig::default();
+        let mut controller = Controller::new(&config);
+        let mut after = |delay| {
+            controller.set_delay(delay);
+            controller.update(&config);
+            (controller.probability, controller.burst_allowance)
+        };
+        let half = config.target / 2;
+        let [.., (probability, shorter)] = [half; 6].map(&mut after);
+        assert_eq!(
+            (probability, shorter),
+            (0.0, config.max_burst.saturating_sub(config.update_interval * 6))
+        );
+        assert_eq!(after(Span::ZERO), (0.0, shorter.saturating_sub(config.update_interval)));
+        assert_eq!(after(Span::ZERO), (0.0, config.max_burst));
+    }
+
     /// RFC 8033 §4.2: a step at a probability below 0.000001 is divided by 2048.
     #[test]
     fn the_first_step_is_a_2048th() {
