@@ -69,6 +69,8 @@ def browser(tmp_path_factory):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    # On a busy machine a page may take long to draw its plots.
+    driver.set_script_timeout(300)
     yield driver
     driver.quit()
 
