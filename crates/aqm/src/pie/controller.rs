@@ -152,6 +152,33 @@ mod tests {
         assert_eq!(after(Span::ZERO), (0.0, config.max_burst));
     }
 
+    /// RFC 8033 §4.1: a queue is calm below half the target; at half it is not.
+    #[test]
+    fn at_half_the_target_a_queue_is_not_calm() {
+        let config = PieConfig::default();
+        let half = config.target / 2;
+        for (delay, calm) in [(half.saturating_sub(Span::from_nanos(1)), true), (half, false)] {
+            let mut controller = Controller::new(&config);
+            controller.set_delay(delay);
+            controller.update(&config);
+            assert_eq!(controller.is_calm(&config), calm, "{delay:?}");
+        }
+    }
+
+    /// RFC 8033 §4.4.
+    #[test]
+    fn a_burst_is_allowed_for_as_long_as_the_configuration_says() {
+        let config = PieConfig::default();
+        let mut controller = Controller::new(&config);
+        controller.set_delay(config.target * 2);
+        let updates = config.max_burst.as_nanos().div_ceil(config.update_interval.as_nanos());
+        for update in 0..updates {
+            assert!(controller.allows_burst(), "after {update} updates");
+            controller.update(&config);
+        }
+        assert!(!controller.allows_burst());
+    }
+
     /// RFC 8033 §4.2: a step at a probability below 0.000001 is divided by 2048.
     #[test]
     fn the_first_step_is_a_2048th() {
