@@ -166,16 +166,22 @@ fn wandering(seed: u64, pipe: f64, spread: f64) -> Trace {
     trace(false, &stages)
 }
 
-proptest! {
-    #[test]
-    fn a_window_that_wanders_by_itself_answers_no_marks(
-        seed in any::<u64>(), pipe in 150.0..320.0f64, spread in 0.1..0.55f64
-    ) {
-        let marks = judge(&[&wandering(seed, pipe, spread)]);
+/// One trial cannot exclude that such a window falls by chance, in both stages and in no other. It is rare: some one
+/// in 1,500.
+#[test]
+fn a_window_that_wanders_by_itself_answers_no_marks() {
+    let mut rng = Rng::new(20_261_129);
+    let mut claims = 0;
+    for _ in 0..5000 {
+        let (pipe, spread) = (150.0 + 170.0 * rng.uniform(), 0.1 + 0.45 * rng.uniform());
+        let marks = judge(&[&wandering(rng.bits(), pipe, spread)]);
         let answer = marks.map(|marks| marks.answer);
-        prop_assert!(!matches!(answer, Some(Answer::Once | Answer::InProportion)), "{:?}", marks);
+        claims += u32::from(matches!(answer, Some(Answer::Once | Answer::InProportion)));
     }
+    assert!(claims <= 10, "{claims} of 5000");
+}
 
+proptest! {
     #[test]
     fn a_deep_answer_is_seen_though_the_window_varies_without_marks(
         grows in 1.0..1.1f64, factor in 0.4..0.74f64, accurate: bool
