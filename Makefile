@@ -27,7 +27,7 @@ site: build ## Build the documentation site: out/site/index.html; minutes the fi
 
 demo: ## All papers in short on one site, in two minutes as root; and a crossing of two NATs
 	@scripts/setup demo
-	cargo build --locked --profile quick --package windlass --no-default-features --features ecn-proxy,kernel-cc,split-ack
+	@scripts/build-quick
 	@scripts/demo
 
 probe-library: build ## Trace Linux's congestion controllers again for `windlass probe --cca`, in the emulated machine
@@ -81,8 +81,10 @@ verify-monitoring: setup ## Check the Grafana dashboard and the alert rules with
 	@scripts/setup-verify-monitoring
 	cargo test --locked --package windlass --test ecn_proxy -- --ignored --nocapture monitoring::
 
-verify-nat: setup ## Run sessions of ToU behind every pair of gateways, as root: a table of all cells
+verify-nat: setup ## Run sessions of ToU behind every pair of gateways, without UDP and while hosts move, as root
 	cargo test --locked --package windlass --test tou -- --ignored --nocapture every_pair_of_gateways
+	CARGO_PROFILE_QUICK_OPT_LEVEL=3 cargo test --locked --profile quick --package windlass --test tou -- \
+		--ignored --nocapture --test-threads 1 hosts_without_udp a_large_transfer_goes_on
 
 verify-new: setup ## Build, test and run the crate that `windlass new` writes where the checkout is hidden, as root
 	cargo test --locked --package windlass --test new -- --ignored --nocapture

@@ -89,10 +89,13 @@ ECN_INLINE void ecn_decide(struct ecn_flow *flow, const struct ecn_policy *polic
 /*
  * A retransmission of anything but the virtual loss. If an ECE is pending and the far host has reported
  * gaps, the sender is repairing a real loss, and that reduction is the answer.
+ *
+ * Everything that was sent before it counts as lost once it has arrived, or seems to (RFC 8985 section
+ * 6.2 step 5): an ACK of the original may come so late that RACK takes it for one of the retransmission.
  */
-ECN_INLINE void ecn_retransmission_seen(struct ecn_flow *flow, __u32 end, struct ecn_edit *edit)
+ECN_INLINE void ecn_retransmission_seen(struct ecn_flow *flow, struct ecn_edit *edit)
 {
-	flow->maybe_lost_below = ecn_later(flow->maybe_lost_below, end);
+	flow->maybe_lost_below = flow->snd_max;
 	/* The repair of a real loss takes round trips in which the window may grow again. */
 	flow->response_due = 0;
 	flow->rounds_since = ECN_NOT_COMPARABLE;

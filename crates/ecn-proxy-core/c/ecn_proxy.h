@@ -239,7 +239,7 @@ ECN_INLINE void ecn_host_sends(struct ecn_flow *flow, const struct ecn_policy *p
 
 		flow->snd_max = ecn_later(flow->snd_max, end);
 		if (!covers || flow->answer < ECN_ANSWER_VIRTUAL_LOSS)
-			ecn_retransmission_seen(flow, end, edit);
+			ecn_retransmission_seen(flow, edit);
 		else if (flow->answer == ECN_ANSWER_DROPPED)
 			ecn_drop_repaired(flow, packet, edit);
 		else

@@ -271,7 +271,7 @@ struct ecn_flow {
 	__u32 newest_tsval;
 	/*
 	 * The served host may have declared data below this number lost: the highest end of a real SACK
-	 * block or of a retransmission.
+	 * block, or of what it had sent at its latest retransmission.
 	 */
 	__u32 maybe_lost_below;
 	/* The far host's latest window; the one last shown to the served host. As on the wire. */

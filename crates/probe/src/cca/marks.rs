@@ -2,7 +2,9 @@
 //! and with all of them marked.
 //!
 //! Some windows vary by themselves: BBR's follows its estimates of the path, and it answers no mark. So a fall
-//! under marks counts only where it is deeper than the falls without marks.
+//! under marks counts only where it is deeper than the falls without marks. Such a window can still fall by
+//! chance where the marks are. So one trial suffices only if the window did not fall at all without marks;
+//! otherwise each of two must show the answer.
 
 use super::script::Show;
 use super::signature::log_of;
@@ -41,7 +43,8 @@ pub enum Answer {
     /// The less, the fewer the marks (RFC 8257).
     InProportion,
     /// Its window falls with some shares of marks and not with others, or not in their order, or hardly more than
-    /// without marks.
+    /// without marks; or one trial whose window falls without marks too is all there is, or not each of two
+    /// shows the same answer.
     Unclear,
 }
 
@@ -80,12 +83,18 @@ pub(super) fn judge(traces: &[&Trace]) -> Option<Marks> {
         without: seen.iter().map(|seen| seen.without).reduce(f64::min)?,
     };
     let accurate = traces.iter().all(|trace| trace.accurate);
+    let answer = whole.answer(accurate);
+    let shown_by_each = seen.iter().all(|one| one.answer(accurate) == answer);
+    let may_be_chance = match seen.len() {
+        1 => whole.falls_without(),
+        _ => !shown_by_each,
+    };
     Some(Marks {
         after_one: whole.after_one.exp(),
         per_round: whole.quarter.per_round.exp(),
         per_round_all: whole.all.per_round.exp(),
         without: whole.without.exp(),
-        answer: whole.answer(accurate),
+        answer: if answer.is_some_fall() && may_be_chance { Answer::Unclear } else { answer },
         accurate,
         marks_per_round: marks_per_round(traces),
     })
@@ -123,6 +132,11 @@ impl Seen {
             all: Dose::of(&trace.windows(Show::MarksAll), last(Show::Calm)?)?,
             without: deepest_fall(trace),
         })
+    }
+
+    /// Whether its window falls without marks too, be it little.
+    fn falls_without(&self) -> bool {
+        self.without < 0.0
     }
 
     fn answer(&self, accurate: bool) -> Answer {
@@ -211,6 +225,11 @@ fn marks_per_round(traces: &[&Trace]) -> f64 {
 }
 
 impl Answer {
+    /// Whether the window falls under marks.
+    fn is_some_fall(self) -> bool {
+        matches!(self, Answer::Once | Answer::InProportion)
+    }
+
     /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
@@ -228,7 +247,7 @@ impl fmt::Display for Marks {
             Answer::None => "does not answer marks",
             Answer::Once => "answers marks once in a round",
             Answer::InProportion => "answers marks in proportion",
-            Answer::Unclear => "unclear, the window does not follow the share of marks",
+            Answer::Unclear => "unclear, the window does not follow the share of marks, or not in each trial",
         };
         let feedback = if self.accurate { "AccECN: " } else { "" };
         write!(

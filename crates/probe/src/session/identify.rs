@@ -1,13 +1,13 @@
 //! The trials by which a session identifies the server's congestion controller.
 
 use super::{Failure, Session};
-use crate::cca::{self, Controller, Trace};
+use crate::cca::{self, Answer, Controller, Trace};
 use crate::dialogue::Dialogue;
 use crate::http;
 use url::Url;
 use windlass_base::Span;
 
-/// Trials of a server. The second one is made if the first one does not decide.
+/// Trials of a server. The second one is made if the first one does not decide its controller or its answer to marks.
 pub(super) const TRIALS_MAX: usize = 2;
 /// Small segments make a large window of few bytes.
 pub(super) const MSS: u16 = 256;
@@ -60,7 +60,8 @@ impl Session {
         let Some(verdict) = self.controller() else { return self.reports.is_empty() };
         let undecided = verdict.identity.controllers.is_empty();
         let undecided = undecided && (verdict.trials.1 > 0 || self.path_marks());
-        undecided && self.reports.len() < TRIALS_MAX && verdict.bytes <= BYTES_MAX
+        let unclear = verdict.marks.is_some_and(|marks| marks.answer == Answer::Unclear);
+        (undecided || unclear) && self.reports.len() < TRIALS_MAX && verdict.bytes <= BYTES_MAX
     }
 
     /// A dialogue that brings enough data for a trial: the same page, asked for again and again.
