@@ -80,7 +80,10 @@ fn the_crates_compile_with_their_tests() {
             .args(["check", "--quiet", "--tests", "--bins", "--offline"])
             .current_dir(&crate_folder)
             .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
-            .env("CARGO_TARGET_DIR", Path::new(WINDLASS).ancestors().nth(2).expect("a target folder"))
+            .env(
+                "CARGO_TARGET_DIR",
+                Path::new(WINDLASS).ancestors().nth(2).expect("a target folder"),
+            )
             .output()
             .expect("cargo");
         assert!(cargo.status.success() && !text(&cargo).contains("warning"), "{}", text(&cargo));

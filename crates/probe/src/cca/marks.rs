@@ -247,7 +247,9 @@ impl fmt::Display for Marks {
             Answer::None => "does not answer marks",
             Answer::Once => "answers marks once in a round",
             Answer::InProportion => "answers marks in proportion",
-            Answer::Unclear => "unclear, the window does not follow the share of marks, or not in each trial",
+            Answer::Unclear => {
+                "unclear, the window does not follow the share of marks, or not in each trial"
+            }
         };
         let feedback = if self.accurate { "AccECN: " } else { "" };
         write!(
