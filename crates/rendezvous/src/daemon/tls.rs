@@ -150,9 +150,8 @@ impl Security {
                     return Err(io::Error::new(ErrorKind::InvalidData, error));
                 }
             };
-            let at = inbox.len();
-            inbox.resize(at + state.plaintext_bytes_to_read(), 0);
-            tls.reader().read_exact(&mut inbox[at..])?;
+            let plain = state.plaintext_bytes_to_read() as u64;
+            tls.reader().take(plain).read_to_end(inbox)?;
             if state.peer_has_closed() {
                 return Ok(Progress::Ended);
             }

@@ -280,9 +280,8 @@ impl Stream {
                 Err(error) => return Err(error),
             }
             let state = self.tls.process_new_packets().map_err(io::Error::other)?;
-            let at = self.inbox.len();
-            self.inbox.resize(at + state.plaintext_bytes_to_read(), 0);
-            self.tls.reader().read_exact(&mut self.inbox[at..])?;
+            let plain = state.plaintext_bytes_to_read() as u64;
+            self.tls.reader().take(plain).read_to_end(&mut self.inbox)?;
         }
         Ok(true)
     }
