@@ -218,8 +218,11 @@ def test_a_seed_beyond_signed_numbers_has_its_column(write):
     assert wl.sweep(study).collect()["seed"].to_list()[:2] == [1, 2**64 - 1]
 
 
+# Python leaves half a file of bytecode behind where there is no room for it, and cannot import the
+# module any more. The other tests' processes would meet it.
 FULL = """
 import resource, sys
+sys.dont_write_bytecode = True
 from windlass_lab.cli import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
 sys.exit(main(sys.argv[2:]))
