@@ -4,7 +4,7 @@
 use serde_json::Value;
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -33,11 +33,15 @@ fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// Puts a program into a folder, which prints `says`.
+/// Puts a program into a folder, which prints `says`. Another process writes it: while a file is open
+/// for writing nobody can start it, and a process that another test starts meanwhile would have it open
+/// too (`open(2)`, ETXTBSY).
 fn program(folder: &Path, name: &str, says: &str) {
-    let path = folder.join(name);
-    fs::write(&path, format!("#!/bin/sh\necho '{says}'\n")).expect("writable");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("the test's own");
+    let text = folder.join(format!(".{name}"));
+    fs::write(&text, format!("#!/bin/sh\necho '{says}'\n")).expect("writable");
+    let mut install = Command::new("install");
+    install.args(["-m", "755"]).args([&text, &folder.join(name)]);
+    assert!(install.status().expect("starts").success(), "{name}: not installed");
 }
 
 /// The doctor, with this folder as its whole PATH.

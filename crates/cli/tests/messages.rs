@@ -175,12 +175,15 @@ struct PublicCopy(PathBuf);
 
 #[cfg(target_os = "linux")]
 impl PublicCopy {
+    /// Another process writes it: while a file is open for writing nobody can start it, and a process
+    /// that another test starts meanwhile would have it open too (`open(2)`, ETXTBSY).
     fn new(test: &str) -> PublicCopy {
-        use std::os::unix::fs::PermissionsExt;
         let path = std::env::temp_dir().join(format!("windlass-{test}-{}", std::process::id()));
-        fs::copy(env!("CARGO_BIN_EXE_windlass"), &path).expect("room for a copy");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("the test's own");
-        PublicCopy(path)
+        let copy = PublicCopy(path);
+        let mut install = Command::new("install");
+        install.args(["-m", "755", env!("CARGO_BIN_EXE_windlass")]).arg(&copy.0);
+        assert!(install.status().expect("starts").success(), "no room for a copy");
+        copy
     }
 }
 

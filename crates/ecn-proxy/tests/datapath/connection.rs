@@ -123,12 +123,18 @@ impl Connection {
     }
 }
 
-/// So many bytes of the stream from `at` on; no two blocks are the same. Not more than that: on an
-/// emulated machine the pattern would take longer than the write.
+/// So many bytes of the stream from `at` on; no two blocks are the same. Made by whole words, and not more
+/// of them than that: on an emulated machine the pattern would take longer than the write.
 fn pattern(at: u64, bytes: usize) -> Vec<u8> {
-    let word = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_ne_bytes();
-    let words = at / 8..=(at + bytes as u64) / 8;
-    words.flat_map(word).skip((at % 8) as usize).take(bytes).collect()
+    let before = (at % 8) as usize;
+    let words = at / 8..(at + bytes as u64).div_ceil(8);
+    let mut pattern = Vec::with_capacity(bytes + 16);
+    for i in words {
+        pattern.extend_from_slice(&i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_ne_bytes());
+    }
+    pattern.drain(..before);
+    pattern.truncate(bytes);
+    pattern
 }
 
 /// `more` says how many bytes are next after those sent, at most [`BLOCK`]; 0: no more.
