@@ -33,9 +33,9 @@ fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// Puts a program into a folder, which prints `says`. Another process writes it: while a file is open
-/// for writing nobody can start it, and a process that another test starts meanwhile would have it open
-/// too (`open(2)`, ETXTBSY).
+/// Puts a program into a folder, which prints `says`. Another process writes it: a file that is open for
+/// writing cannot be started, and a process that another test starts meanwhile would have it open too
+/// (`open(2)`, ETXTBSY).
 fn program(folder: &Path, name: &str, says: &str) {
     let text = folder.join(format!(".{name}"));
     fs::write(&text, format!("#!/bin/sh\necho '{says}'\n")).expect("writable");

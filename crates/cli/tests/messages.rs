@@ -175,7 +175,7 @@ struct PublicCopy(PathBuf);
 
 #[cfg(target_os = "linux")]
 impl PublicCopy {
-    /// Another process writes it: while a file is open for writing nobody can start it, and a process
+    /// Another process writes it: a file that is open for writing cannot be started, and a process
     /// that another test starts meanwhile would have it open too (`open(2)`, ETXTBSY).
     fn new(test: &str) -> PublicCopy {
         let path = std::env::temp_dir().join(format!("windlass-{test}-{}", std::process::id()));
