@@ -27,6 +27,8 @@ extern "C" {
 #define TOU_NONBLOCK 4 /* int: O_NONBLOCK of the descriptor, as with fcntl(2) */
 #define TOU_QLOG 5     /* text: a folder in which each connection writes a file of qlog; empty: none.
                         * Set it before bind, connect and listen; write only */
+#define TOU_RETRIES 6  /* int: how often a segment is sent again after timeouts before the connection
+                        * fails, 0 to 255; TCP_SYNCNT is the same for connecting */
 
 /* State and counters of a connection. Later versions may append fields. tou_getsockopt stores the
  * number of bytes that it filled in. */

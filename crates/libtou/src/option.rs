@@ -1,6 +1,7 @@
 //! Options of tou_setsockopt and tou_getsockopt: those of the system, with its numbers, and ToU's own.
 
 use crate::errno::{Errno, Result};
+use crate::settings::Settings;
 use crate::socket::{Phase, Socket};
 use libc::{IPPROTO_TCP, SOL_SOCKET, c_int, linger, timeval};
 use std::ffi::OsStr;
@@ -24,12 +25,19 @@ pub const TOU_NONBLOCK: c_int = 4;
 /// The folder to which connections write qlog.
 pub const TOU_QLOG: c_int = 5;
 
+/// How often a segment is sent again before the connection fails.
+pub const TOU_RETRIES: c_int = 6;
+
 /// Size of a controller's name in bytes (Linux's TCP_CA_NAME_MAX).
 const NAME_MAX: usize = 16;
 /// The smallest buffer size in bytes.
 const BUFFER_MIN: u64 = 4096;
 /// Valid values of TCP_MAXSEG, as in Linux.
 const MSS: std::ops::RangeInclusive<c_int> = 88..=32767;
+/// Valid values of TCP_SYNCNT, as in Linux (MAX_TCP_SYNCNT).
+const CONNECT_RETRIES: std::ops::RangeInclusive<c_int> = 1..=127;
+/// Valid values of TOU_RETRIES, those of Linux's net.ipv4.tcp_retries2.
+const RETRIES: std::ops::RangeInclusive<c_int> = 0..=255;
 
 /// The value of an option in C.
 pub(crate) enum Value {
@@ -209,6 +217,7 @@ fn get_of_tcp(socket: &Arc<Socket>, name: c_int) -> Result<Value> {
         libc::TCP_KEEPIDLE => int(settings.idle_s.into()),
         libc::TCP_KEEPINTVL => int(settings.interval_s.into()),
         libc::TCP_KEEPCNT => int(settings.probes.into()),
+        libc::TCP_SYNCNT => int(retries(&settings).0.into()),
         _ => return Err(Errno(libc::ENOPROTOOPT)),
     }))
 }
@@ -228,8 +237,15 @@ fn get_of_tou(socket: &Arc<Socket>, name: c_int) -> Result<Value> {
         TOU_ECN => settings.options.ecn.into(),
         TOU_ECN_ECHO => (settings.options.ecn_echo == EcnEcho::OncePerCe).into(),
         TOU_NONBLOCK => socket.descriptor().is_nonblocking().into(),
+        TOU_RETRIES => int(retries(&settings).1.into()),
         _ => return Err(Errno(libc::ENOPROTOOPT)),
     }))
+}
+
+/// How often a SYN, and how often data is sent again.
+fn retries(settings: &Settings) -> (u32, u32) {
+    let timers = settings.options.listening_config().timers;
+    (timers.max_syn_retries, timers.max_retries)
 }
 
 fn info(socket: &Socket) -> Option<Info> {
@@ -317,6 +333,11 @@ fn set_of_tcp(socket: &Arc<Socket>, name: c_int, bytes: &[u8]) -> Result<()> {
             require_idle(socket)?;
             socket.change_settings(|settings| settings.options.mss = mss as u16);
         }
+        libc::TCP_SYNCNT => {
+            let retries = read_within(bytes, CONNECT_RETRIES)?;
+            require_idle(socket)?;
+            socket.change_settings(|settings| settings.options.connect_retries = Some(retries));
+        }
         libc::TCP_KEEPIDLE | libc::TCP_KEEPINTVL | libc::TCP_KEEPCNT => {
             set_keep_alive(socket, name, read_int(bytes)?)?;
         }
@@ -362,6 +383,11 @@ fn set_of_tou(socket: &Arc<Socket>, name: c_int, bytes: &[u8]) -> Result<()> {
             let on = read_int(bytes)? != 0;
             socket.descriptor().set_nonblocking(on)?;
         }
+        TOU_RETRIES => {
+            let retries = read_within(bytes, RETRIES)?;
+            require_idle(socket)?;
+            socket.change_settings(|settings| settings.options.retries = Some(retries));
+        }
         TOU_QLOG => {
             let path = bytes.split(|byte| *byte == 0).next().unwrap_or(&[]);
             require_idle(socket)?;
@@ -388,6 +414,11 @@ fn require_idle(socket: &Socket) -> Result<()> {
 fn read_int(bytes: &[u8]) -> Result<c_int> {
     let bytes = bytes.first_chunk().ok_or(Errno(libc::EINVAL))?;
     Ok(c_int::from_ne_bytes(*bytes))
+}
+
+fn read_within(bytes: &[u8], range: std::ops::RangeInclusive<c_int>) -> Result<u32> {
+    let value = read_int(bytes)?;
+    if range.contains(&value) { Ok(value as u32) } else { Err(Errno(libc::EINVAL)) }
 }
 
 fn read_size(bytes: &[u8]) -> Result<u64> {

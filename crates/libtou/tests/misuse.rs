@@ -6,6 +6,7 @@ use common::{Api, Outcome, loopback, set_nonblocking, wait_for};
 use libc::{c_int, socklen_t};
 use std::mem::size_of;
 use std::ptr::{null, null_mut};
+use tou::abi::{SOL_TOU, TOU_RETRIES};
 
 /// A name, and a function that makes calls and returns their results.
 type Case = (&'static str, fn(Api) -> Vec<Outcome>);
@@ -333,6 +334,11 @@ const CASES: &[Case] = &[
                 api.get(fd, (tcp, libc::TCP_KEEPCNT)),
                 api.get(fd, (tcp, libc::TCP_KEEPINTVL)),
                 api.set(fd, (tcp, libc::TCP_KEEPCNT), 128),
+                api.get(fd, (tcp, libc::TCP_SYNCNT)),
+                api.set(fd, (tcp, libc::TCP_SYNCNT), 0),
+                api.set(fd, (tcp, libc::TCP_SYNCNT), 128),
+                api.set(fd, (tcp, libc::TCP_SYNCNT), 3),
+                api.get(fd, (tcp, libc::TCP_SYNCNT)),
                 api.set(fd, (socket, libc::SO_KEEPALIVE), 1),
                 api.get(fd, (socket, libc::SO_KEEPALIVE)),
                 api.set(fd, (socket, libc::SO_RCVTIMEO), time(1, 0)),
@@ -381,4 +387,24 @@ fn errors_are_those_of_tcp() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn retries_of_data_are_an_option_of_tou() {
+    let option = (SOL_TOU, TOU_RETRIES);
+    let got = with_socket(Api::Tou, |fd| {
+        let api = Api::Tou;
+        vec![
+            api.get(fd, option),
+            api.set(fd, option, -1),
+            api.set(fd, option, 256),
+            api.set(fd, option, 0),
+            api.get(fd, option),
+        ]
+    });
+    let invalid = -i64::from(libc::EINVAL);
+    // net.ipv4.tcp_retries2 of Linux.
+    assert_eq!(got, [15, invalid, invalid, 0, 0]);
+    let fixed = with_listener(Api::Tou, |fd| vec![Api::Tou.set(fd, option, 3)]);
+    assert_eq!(fixed, [-i64::from(libc::EISCONN)]);
 }

@@ -72,6 +72,12 @@ pub struct Options {
     pub rto_max: Option<Duration>,
     /// How the retransmission timeout follows from round-trip times. Default: RFC 6298.
     pub rto_rule: RtoRule,
+    /// How often a SYN, or a listener's answer to one, is sent again before connecting fails. Default:
+    /// that of the profile, which is 6 for Linux: two minutes.
+    pub connect_retries: Option<u32>,
+    /// How often a segment is sent again after timeouts before the connection fails (RFC 9293 §3.8.3,
+    /// R2). Default: that of the profile, which is 15 for Linux: at least a quarter of an hour.
+    pub retries: Option<u32>,
     /// Look for the largest segment that the path takes (RFC 8899), from one that passes every path.
     /// Without it segments have [`Options::mss`] at once, and a path that drops those carries nothing.
     /// For all connections of the port. Default: on.
@@ -102,6 +108,8 @@ impl Default for Options {
             rto_min: None,
             rto_max: None,
             rto_rule: RtoRule::Rfc6298,
+            connect_retries: None,
+            retries: None,
             path_probes: true,
             backlog: 128,
             limits: Limits::default(),
@@ -153,6 +161,8 @@ impl Options {
             c.ecn.fallback = false;
             c.ecn.echo = self.ecn_echo;
             c.timers.keep_alive = self.keep_alive;
+            c.timers.max_syn_retries = self.connect_retries.unwrap_or(c.timers.max_syn_retries);
+            c.timers.max_retries = self.retries.unwrap_or(c.timers.max_retries);
             let rto = &mut c.timers.rto;
             rto.min = self.rto_min.map_or(rto.min, span);
             rto.max = self.rto_max.map_or(rto.max, span);
@@ -218,5 +228,19 @@ mod tests {
         let set = rto(&options);
         assert_eq!((set.min, set.rule), (Span::from_millis(100), RtoRule::Lee2009));
         assert_eq!(set.max, linux.max);
+    }
+
+    #[test]
+    fn retries_are_the_profiles_unless_the_options_say_otherwise() {
+        let limits = |options: &Options| {
+            let timers = options.listening_config().timers;
+            (timers.max_syn_retries, timers.max_retries)
+        };
+        // tcp(7): tcp_syn_retries and tcp_retries2.
+        assert_eq!(limits(&Options::default()), (6, 15));
+        let options = Options { connect_retries: Some(1), ..Options::default() };
+        assert_eq!(limits(&options), (1, 15));
+        let options = Options { retries: Some(0), ..Options::default() };
+        assert_eq!(limits(&options), (6, 0));
     }
 }

@@ -167,6 +167,22 @@ fn silence_is_a_timeout() {
     assert_eq!(error.expect_err("silence").kind(), ErrorKind::TimedOut);
 }
 
+/// RFC 6298 §2.1 and §5.5: the SYN waits for 1 s, and sent again once for 2 s.
+#[test]
+fn connecting_fails_after_as_many_retries_as_the_options_say() {
+    let silent = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let address = silent.local_addr().expect("bound");
+    let options = Options { connect_retries: Some(1), ..Options::default() };
+    let began = Instant::now();
+    let error = TouStream::connect_timeout(&address, Duration::from_secs(60), &options);
+    assert_eq!(error.expect_err("silence").kind(), ErrorKind::TimedOut);
+    let waited = began.elapsed();
+    assert!(waited > Duration::from_millis(2900) && waited < Duration::from_secs(20), "{waited:?}");
+    silent.set_nonblocking(true).expect("a socket");
+    let syns = std::iter::from_fn(|| silent.recv(&mut [0; 1500]).ok()).count();
+    assert_eq!(syns, 2);
+}
+
 #[test]
 fn a_port_in_use_is_an_error() {
     let first = TouListener::bind("127.0.0.1:0").expect("a port");

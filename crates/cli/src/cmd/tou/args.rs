@@ -313,6 +313,14 @@ pub(crate) struct PathOptions {
     /// experiments
     #[arg(long, value_name = "NAME", default_value = "rfc6298", value_parser = parse_rto_rule)]
     pub rto_rule: RtoRule,
+    /// How often a SYN without an answer is sent again before connecting fails [default: the profile's,
+    /// with linux 6, two minutes]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(0..=127))]
+    pub connect_retries: Option<u32>,
+    /// How often a segment is sent again after timeouts before the connection fails [default: the
+    /// profile's, with linux 15, a quarter of an hour or more]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(0..=255))]
+    pub retries: Option<u32>,
     /// Spread the window over the round trip, instead of sending at once what it allows
     #[arg(long, overrides_with = "no_pacing")]
     pub pacing: bool,

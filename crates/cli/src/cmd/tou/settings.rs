@@ -37,6 +37,8 @@ pub(super) fn path_options(path: &PathOptions) -> Result<Options, Failure> {
         pacing: path.pacing,
         rto_min: path.min_rto.map(|min| Duration::from_nanos(min.as_nanos())),
         rto_rule: path.rto_rule,
+        connect_retries: path.connect_retries,
+        retries: path.retries,
         mss: path.mss,
         path_probes: !path.no_path_probes,
         send_buffer: path.send_buffer,
