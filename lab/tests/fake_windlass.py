@@ -66,6 +66,9 @@ def varied(name, summary, replaced):
     steady = summary["fairness_index"]
     limit = str(replaced.get("defaults.window_limit", "")).partition(" ")[0]
     steady["steady"] = LIMITED.get(limit, steady["steady"])
+    if name == "s2_2M_p0.1_newecn":
+        # Much like ECN Reno, as the paper says.
+        steady["steady"] = 0.8
     p_max = replaced.get("queues.marking.p_max")
     if p_max is not None and name.startswith("s2"):
         steady["steady"] = MARKING.get(p_max, 0.8)
@@ -73,8 +76,11 @@ def varied(name, summary, replaced):
         steady["steady"] = 0.97
     if name == "gateways":
         summary["name"] = name
-        kind = (replaced.get("defaults.controller"), replaced.get("defaults.ecn", True))
+        controller = str(replaced.get("defaults.controller"))
+        kind = (controller, replaced.get("defaults.ecn", True))
         steady["steady"] = {("reno", True): 0.85, ("reno", False): 0.88}.get(kind, 0.91)
+        if "constant-increase" in controller:
+            steady["steady"] = 0.9
     if name == "load":
         low = replaced.get("queues.marking.p_max") == 1 / 64
         summary |= {"marks": 0, "bottleneck_packets": 1000, "drops": 50 if low else 20}
@@ -85,6 +91,9 @@ def varied(name, summary, replaced):
     if name == "fixed_probability":
         delay_ms = float(replaced["dumbbell.access.0.delay"].removesuffix("ms"))
         alone(summary, 2 * (delay_ms + 1))
+    summary["steady_from_s"] = 10.0
+    # Of the bottleneck, which stands first.
+    summary["queues"] = [{"mean_average_packets": {"steady": 19.0, "whole_run": 19.0}}]
     calm = replaced.get("queues.marking.gentle", True)
     summary["total_packets_per_s"]["steady"] -= 0 if calm else 50
     for flow in summary["flows"]:
@@ -141,7 +150,9 @@ def write_series(case, out):
         for row in series["rows"]:
             for tenth in range(10):
                 t = row[0] + tenth * 0.05
-                wave = 1 + 0.1 * math.sin(3 * t + column)
+                # ECN Reno gives up half of its window at a mark, New-ECN a tenth.
+                swing = 0.3 if case == "single_5M_ecn" else 0.1
+                wave = 1 + swing * math.sin(3 * t + column)
                 grown = 1 - math.exp(-t / 5)
                 lines.append(
                     f"{t:.3f},{cwnd * wave:.3f},{cwnd:.3f},,{slope * grown * wave:.4f},"

@@ -33,7 +33,8 @@ def test_list_for_scripts(capsys):
     assert list(listed)[:2] == ["schema", "kind"]
     experiments = {entry["id"]: entry for entry in listed["experiments"]}
     entry = experiments["new-ecn/4.2.2"]
-    assert entry["cases"] == ["s1_10M_p0.1_newecn", "s1_10M_p0.1_ecn"]
+    both = ["s1_10M_p0.1_newecn", "s1_10M_p0.1_ecn"]
+    assert entry["cases"] == [*both, *(f"{name}@20s" for name in both)]
     assert entry["kind"] == "simulated"
     assert not entry["needs_root"]
     assert "1999" in entry["paper"]
@@ -55,8 +56,8 @@ def test_a_quick_run_writes_a_whole_result(lab, tmp_path, capsys):
     assert written == ["data", "report.html", "results.json", "series.json", "summary.txt"]
     streams = capsys.readouterr()
     assert streams.out.startswith((tmp_path / "out" / "summary.txt").read_text())
-    assert "agree with the reference" in streams.out
-    assert "[1/8] s1_10M_p0.1_newecn: 20 replicates" in streams.err
+    assert "Held against the reference: figures" in streams.out
+    assert "[1/10] s1_10M_p0.1_newecn: 20 replicates" in streams.err
 
 
 def test_results_and_series_follow_their_schemas(whole_result):
@@ -123,7 +124,7 @@ def test_published_figures_come_from_the_scenario_files(whole_result):
 def test_figures_that_differ_end_with_status_1(lab, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FAKE_WINDLASS", "unfair")
     assert lab("--quick", out=tmp_path / "out") == 1
-    assert "5 of 67 figures differ" in capsys.readouterr().out
+    assert "figures 61 of 66 met" in capsys.readouterr().out
     results = read(tmp_path / "out", "results.json")
     assert [e["passed"] for e in results["experiments"]] == [True, False, False]
 

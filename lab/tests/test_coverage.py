@@ -1,4 +1,4 @@
-"""Every figure and table of the papers has an experiment, or a reason why there is none."""
+"""Every figure, table and conclusion of the papers has an experiment, or a reason for none."""
 
 import json
 import re
@@ -6,7 +6,7 @@ import re
 import pytest
 
 from windlass_lab.cli import main
-from windlass_lab.core.coverage import coverage
+from windlass_lab.core.coverage import SENTENCE, coverage
 from windlass_lab.core.registry import all_papers
 
 # What the papers number, by kind and chapter: the highest number.
@@ -32,8 +32,16 @@ def test_every_figure_and_table_of_a_paper_is_accounted_for_once(paper):
         for chapter, highest in chapters.items()
         for number in range(1, highest + 1)
     }
-    found = [(each.kind, each.number) for each in coverage() if each.paper == paper]
+    found = [(c.kind, c.number) for c in coverage() if c.paper == paper and c.kind != SENTENCE]
     assert sorted(found) == sorted(expected)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_what_the_text_says_is_accounted_for_once(paper):
+    said = [c.number for c in coverage() if c.paper == paper and c.kind == SENTENCE]
+    assert len(said) == len(set(said)) >= 5
+    # A section and a statement, in the lab's words.
+    assert all(re.match(r"\d[\d.]*( and [\d.]+)?: \w", each) for each in said), said
 
 
 def test_each_has_an_experiment_of_the_catalogue_or_a_reason():

@@ -7,17 +7,18 @@ import jsonschema
 import pytest
 from plotly import graph_objects
 
-from windlass_lab.core.coverage import coverage
+from windlass_lab.core import ratios
+from windlass_lab.core.coverage import SENTENCE, coverage
 from windlass_lab.core.errors import LabError, RunError
 from windlass_lab.core.locate import find_windlass
 from windlass_lab.core.registry import find
 from windlass_lab.core.request import Request
+from windlass_lab.core.verdict import TRIVIAL
 from windlass_lab.core.windlass import Windlass
 from windlass_lab.papers.ecn_proxy import (
     figures,
     iperf,
     measure,
-    ratios,
     report,
     reproduce,
     transfer,
@@ -27,6 +28,7 @@ from windlass_lab.papers.ecn_proxy.extras import EXTRAS
 from windlass_lab.papers.ecn_proxy.judge import judge
 from windlass_lab.papers.ecn_proxy.plan import (
     CONFIGURATIONS,
+    IDLE_PROXY,
     NATIVE,
     NEITHER,
     OWN_PROXIES,
@@ -141,24 +143,43 @@ def test_a_ratio_is_of_medians_and_its_interval_holds_it():
 
 def runs(direction="upload", load="3", **seconds):
     named = ((Test(direction, load, True, name), value) for name, value in seconds.items())
-    return {test.name: [Run(value + number / 100) for number in range(5)] for test, value in named}
+    return {test.name: [Run(value + number / 100) for number in range(20)] for test, value in named}
 
 
 @pytest.mark.parametrize(
-    ("seconds", "verdict"), [(96.0, "pass"), (104.0, "pass"), (106.0, "fail"), (80.0, "fail")]
+    ("seconds", "verdict"),
+    [(96.0, "pass"), (104.0, "pass"), (105.0, "undecided"), (106.0, "fail"), (80.0, "fail")],
 )
 def test_the_proxy_must_be_as_fast_as_native_ecn_and_not_faster(seconds, verdict):
-    found = judge("upload", "3", runs(oneEcn_proxy=seconds, bothEcn_noProxy=100.0))
+    found = judge("upload", "3", runs(oneEcn_proxy=seconds, bothEcn_noProxy=100.0), 20)
     [first] = [c for c in found if c.headline]
     assert first.verdict == verdict
     assert first.published == 1.628
     assert "95 % interval" in first.why
 
 
+@pytest.mark.parametrize(("count", "fewest"), [(19, 20), (9, 10)])
+def test_fewer_seeds_or_runs_decide_no_bound(count, fewest):
+    few = {n: of[:count] for n, of in runs(oneEcn_proxy=150.0, bothEcn_noProxy=100.0).items()}
+    [first] = [c for c in judge("upload", "3", few, fewest) if c.headline]
+    assert (first.verdict, first.why) == ("undecided", f"not enough runs: {count} of {fewest}")
+
+
+def test_what_is_one_by_its_nature_counts_apart():
+    tests = [Test("upload", "3", False, name) for name in (PROXY, NEITHER)]
+    idle = [Test("upload", "3", cross, IDLE_PROXY) for cross in (True, False)]
+    measured = {test.name: [Run(100.0)] * 20 for test in (*tests, *idle)}
+    measured |= runs(noEcn_noProxy=100.0, oneEcn_proxy=100.0, bothEcn_noProxy=100.0)
+    kinds = {c.quantity.partition(": ")[2]: c.kind for c in judge("upload", "3", measured, 20)}
+    trivial = {name for name, kind in kinds.items() if kind == TRIVIAL}
+    assert trivial == {name for name in kinds if "without cross traffic" in name}
+    assert len(trivial) == 2
+
+
 @pytest.mark.parametrize(("seconds", "verdict"), [(104.0, "pass"), (106.0, "fail")])
 def test_two_proxies_are_judged_as_one_is(seconds, verdict):
     measured = runs(noEcn_twoProxies=seconds, bothEcn_noProxy=100.0)
-    [found] = [c for c in judge("upload", "3", measured) if "a proxy each" in c.quantity]
+    [found] = [c for c in judge("upload", "3", measured, 20) if "a proxy each" in c.quantity]
     assert found.verdict == verdict
 
 
@@ -181,7 +202,9 @@ def test_boxes_are_labelled_with_the_papers_figures():
 
 def test_a_figure_of_the_paper_is_shown_by_the_experiment_that_covers_it():
     covered = {
-        c.number: c.experiment for c in coverage() if c.paper == "ecn-proxy" and c.experiment
+        c.number: c.experiment
+        for c in coverage()
+        if c.paper == "ecn-proxy" and c.experiment and c.kind != SENTENCE
     }
     shown = {
         number: test.table
@@ -192,16 +215,15 @@ def test_a_figure_of_the_paper_is_shown_by_the_experiment_that_covers_it():
 
 
 def test_files_are_shown_and_not_judged():
-    found = judge("upload", "files", runs(load="files", oneEcn_proxy=9.0, bothEcn_noProxy=1.0))
+    found = judge("upload", "files", runs(load="files", oneEcn_proxy=9.0, bothEcn_noProxy=1.0), 20)
     assert [c.verdict for c in found] == ["informative"]
 
 
 def test_marks_are_to_be_answered():
     lines = {"episodes": 100, "answered_virtual_loss": 60, "answered_floor": 37, "passed_over": 3}
     lines |= {"ect": 1000, "ect_waiting": 70}
-    found = judge(
-        "upload", "1", {Test("upload", "1", True, PROXY).name: [Run(1.0, proxies=[lines])]}
-    )
+    single = {Test("upload", "1", True, PROXY).name: [Run(1.0, proxies=[lines])]}
+    found = judge("upload", "1", single, 20)
     figures = {c.quantity.partition(": ")[2]: (c.measured.mean, c.verdict) for c in found}
     assert figures == {
         "Marks (ECE episodes) answered by the sender, with cross traffic": (0.97, "fail"),
@@ -294,7 +316,7 @@ def test_every_proxy_has_a_socket_of_its_own():
 def test_the_demo_shows_both_directions_and_judges_nothing():
     measured = {test.name: [Run(9.0)] for test in demo_tests()}
     measured[Test("upload", "1", True, NATIVE).name] = [Run(1.0)]
-    documents = report.experiments(measured, judged=False)
+    documents = report.experiments(measured, real=True, judged=False)
     assert [document["id"] for document in documents] == ["C.1", "C.6"]
     found = [c for document in documents for c in document["comparisons"]]
     assert found

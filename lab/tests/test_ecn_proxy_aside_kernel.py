@@ -152,7 +152,7 @@ def test_single_runs_and_part_of_the_sample_decide_nothing():
     part.pop(KernelCell(sample()[0]).name)
     [download, upload] = [c for c in judge(part) if c.headline]
     for found in (*single, download):
-        assert found.verdict == "informative"
+        assert found.verdict == "undecided"
         assert found.why.startswith(NOT_ENOUGH_RUNS)
     assert "11 of 12 cells" in download.why
     assert upload.verdict == "fail"
@@ -162,7 +162,7 @@ def test_runs_that_are_too_far_apart_decide_nothing():
     runs = times(1.0)
     for test in aside_kernel.tests():
         runs[test.name] = [Run(50.0), Run(150.0)]
-    assert {c.verdict for c in judge(runs) if c.headline} == {"informative"}
+    assert {c.verdict for c in judge(runs) if c.headline} == {"undecided"}
 
 
 def test_the_slowest_cell_comes_first_and_the_csv_has_both_ratios():

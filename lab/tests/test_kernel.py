@@ -12,7 +12,7 @@ from windlass_lab.core.estimate import pool
 from windlass_lab.core.judge import evidence_in, judge
 from windlass_lab.core.model import KernelCase
 from windlass_lab.core.registry import all_papers, find
-from windlass_lab.core.verdict import FAIL, PASS
+from windlass_lab.core.verdict import BOUND, FAIL, ORDER, PASS
 from windlass_lab.papers.new_ecn import measure
 from windlass_lab.papers.new_ecn.measure import Kernel
 from windlass_lab.testbed import check, controller
@@ -43,7 +43,7 @@ def verdicts(**changed):
         summaries[RENO + suffix] = summary(has["reno"], (80, 220, 460, 1650))
         for mix in MIXES:
             summaries[mix + suffix] = summary(0.8, has["rates"], has["share"])
-    results = {"replicates": 5, "summaries": summaries, "published": {}}
+    results = {"replicates": 10, "summaries": summaries, "published": {}}
     paper = next(paper for paper in all_papers() if paper.id == "new-ecn")
     _, [experiment] = find("new-ecn/kernel", quick=False)
     return [c for c in judge(experiment, evidence_in(paper, results)) if c.verdict in (PASS, FAIL)]
@@ -55,7 +55,8 @@ def failed(**changed):
 
 def test_a_kernel_that_does_as_the_simulator_agrees():
     assert failed() == []
-    assert len(verdicts()) == 3 + 8 + 2
+    # The fairness of both, a bound and an order, eight rates, two shares.
+    assert len(verdicts()) == 4 + 8 + 2
 
 
 @pytest.mark.parametrize(("fairness", "agrees"), [(0.921, True), (0.919, False), (0.979, True)])
@@ -87,9 +88,10 @@ def test_a_new_ecn_that_is_unfair_fails_though_the_simulator_is_too():
     rates = (500, 550, 600, 800)
     names = [*experiment.named]
     summaries = {name: summary(0.89, rates, 0.5) for name in names}
-    results = {"replicates": 5, "summaries": summaries, "published": {}}
+    results = {"replicates": 10, "summaries": summaries, "published": {}}
     found = judge(experiment, evidence_in(paper, results))
-    assert [c.case for c in found if c.verdict == FAIL] == [f"{NEW}@kernel"]
+    # Reno is as fair, so the order fails as well.
+    assert [c.kind for c in found if c.verdict == FAIL] == [BOUND, ORDER]
 
 
 def test_the_figure_of_several_runs_is_their_median():
@@ -188,7 +190,7 @@ def test_the_report_has_kernel_and_simulator_side_by_side(whole_result):
     ]
     windows = section[section.index('id="f-kernel-cwnd"') :]
     assert sorted(panels, key=windows.index) == panels
-    assert "Linux 6.0-fake, 5 runs of a case" in page
+    assert "Linux 6.0-fake, 10 runs of a case" in page
     assert "The load average was 1.5 to 1.5" in page
     drawn = (whole_result / "data/kernel-cwnd.csv").read_text()
     assert '"New-ECN, kernel"' in drawn

@@ -56,7 +56,7 @@ CASES = {
         "{empty} holds no result of `windlass-lab reproduce`: it has no results.json",
     ),
     "a report of nothing": ("report {none}", "there is no directory {none}"),
-    "a report of an older result": ("report {old}", "is of an older lab; this lab reads schema 3"),
+    "a report of an older result": ("report {old}", "is of an older lab; this lab reads schema 4"),
     "another program for the binary": (
         "reproduce new-ecn --out {out} --windlass {other}",
         "{other} is not the binary windlass: for --version it prints 'other 1.2'",

@@ -1,5 +1,9 @@
 import json
+import re
+from importlib import resources
+from itertools import combinations
 
+import pytest
 from plotly import graph_objects
 
 from windlass_lab.core.judge import evidence_in
@@ -8,6 +12,8 @@ from windlass_lab.core.plot_parts import Drawn, Material, as_csv
 from windlass_lab.core.plots import draw
 from windlass_lab.core.reference import load_reference_acks
 from windlass_lab.core.registry import find
+from windlass_lab.papers.ecn_proxy import figures
+from windlass_lab.papers.ecn_proxy.plan import Test as ProxyTest
 
 
 def drawn(folder) -> list[tuple[Experiment, list[Drawn]]]:
@@ -87,3 +93,54 @@ def test_every_figure_of_the_paper_is_drawn(whole_result):
     figures = [plot.figure for _, plots in drawn(whole_result) for plot in plots if plot.figure]
     simple, simulated = ["3.2", "3.3", "3.4"], [f"4.{number}" for number in range(2, 13)]
     assert sorted({f.partition(",")[0] for f in figures}) == sorted(simple + simulated)
+
+
+def axis_titles(plot: Drawn) -> list[str]:
+    layouts = [panel.spec["layout"] for panel in plot.panels]
+    axes = [layout[key] for layout in layouts for key in ("xaxis", "yaxis")]
+    return [axis.get("title", {}).get("text", "") for axis in axes]
+
+
+def test_no_line_of_an_axis_title_is_longer_than_a_phone_shows(whole_result):
+    titles = [t for _, plots in drawn(whole_result) for plot in plots for t in axis_titles(plot)]
+    assert titles
+    for title in titles:
+        assert max(map(len, title.split("<br>"))) <= 40, title
+
+
+def lab(colour: str) -> tuple[float, float, float]:
+    """CIE L*a*b* of an sRGB colour such as #0b5cad, white point D65 (IEC 61966-2-1, CIE 15)."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    r, g, b = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    xyz = (
+        (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.95047,
+        0.2126 * r + 0.7152 * g + 0.0722 * b,
+        (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.08883,
+    )
+    x, y, z = (t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in xyz)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def test_no_two_curves_of_a_page_have_colours_that_look_alike():
+    css = resources.files("windlass_lab").joinpath("templates", "report.css").read_text()
+    found = re.findall(r"--s(\d): (#[0-9a-f]{6})", css)
+    light, dark = found[:8], found[8:]
+    assert [place for place, _ in light] == [place for place, _ in dark] == list("01234567")
+    for theme in (light, dark):
+        for (_, one), (_, other) in combinations(theme, 2):
+            distance = sum((a - b) ** 2 for a, b in zip(lab(one), lab(other), strict=True)) ** 0.5
+            assert distance > 28, (one, other)
+
+
+def test_a_run_far_from_the_others_leaves_the_boxes_their_height():
+    test = ProxyTest("upload", "3", False, "noEcn_noProxy")
+    ours = [83.0, 84.0, 84.5, 85.0, 86.0]
+    row = (test, [80.0, 82.0, 84.0, 90.0, 1801.2], ours)
+    [panel] = figures.draw("C.8", "", [row], 1.0).panels
+    layout = panel.spec["layout"]
+    assert layout["yaxis"]["range"][1] == pytest.approx(90 * 1.12)
+    assert [note["text"] for note in layout["annotations"]] == ["↑ 1,801 s"]
+    # Nothing is left out of the data.
+    assert 1801.2 in panel.spec["data"][0]["y"]
+    [panel] = figures.draw("C.8", "", [(test, ours, ours)], 1.0).panels
+    assert panel.spec["layout"]["annotations"] == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from windlass_lab.core.verdict import FAIL, INFORMATIVE, PASS
+from windlass_lab.core.verdict import FAIL, INFORMATIVE, PASS, UNDECIDED
 from windlass_lab.papers.tou.beside import plan, topology
 from windlass_lab.papers.tou.beside.judge import judge, over_the_kernel, table
 from windlass_lab.papers.tou.beside.share import Run
@@ -53,8 +53,8 @@ def test_the_share_is_held_against_the_kernel_in_the_same_place():
     assert verdict(6.6, 10.0) == FAIL
 
 
-def test_too_few_runs_and_the_pilot_are_shown_only():
-    assert verdict(16.0, 10.0, count=plan.RUNS - 1) == INFORMATIVE
+def test_too_few_runs_decide_nothing_and_the_pilot_is_shown_only():
+    assert verdict(16.0, 10.0, count=plan.RUNS - 1) == UNDECIDED
     assert verdict(16.0, 10.0, judged=False) == INFORMATIVE
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from windlass_lab.core.verdict import FAIL, INFORMATIVE, PASS
+from windlass_lab.core.verdict import FAIL, INFORMATIVE, PASS, UNDECIDED
 from windlass_lab.papers.tou import reproduce, rules
 from windlass_lab.papers.tou.course import Course, course
 from windlass_lab.papers.tou.judge import SEEDS
@@ -107,18 +107,10 @@ def test_a_median_whose_interval_reaches_over_a_bound_decides_nothing():
         return {"seconds": 10.0 + (2.0 if seed % 3 else -2.0)}
 
     runs = result(tou=scattered, tcp=plain)
-    assert papers_verdict("regular.longer.rtt0", runs) == INFORMATIVE
+    assert papers_verdict("regular.longer.rtt0", runs) == UNDECIDED
     found = {c.key: c.why for c in judge_statements("regular", runs, whole=True)}
     why = found[f"{KEY}regular.longer.rtt0"]
     assert why == "not enough runs: 95 % interval 0.800 to 1.200"
-
-
-@pytest.mark.parametrize(
-    ("count", "interval"), [(1, (1, 1)), (5, (1, 5)), (8, (1, 8)), (11, (2, 10)), (20, (6, 15))]
-)
-def test_the_interval_of_a_median_lies_between_order_statistics(count, interval):
-    # As in the tables of the sign test.
-    assert rules.median_interval(range(count, 0, -1)) == interval
 
 
 def test_a_single_run_of_the_paper_is_one_that_the_seeds_could_have():
@@ -141,10 +133,10 @@ def test_spikes_are_always_tous_and_never_tcps():
 
 def test_few_seeds_and_small_transfers_are_not_judged():
     runs = result(tou=plain, tcp=plain)
-    assert papers_verdict("regular.spike", runs, whole=False) == INFORMATIVE
+    assert papers_verdict("regular.spike", runs, whole=False) == UNDECIDED
     few = {name: {seed: of[seed] for seed in range(SEEDS - 1)} for name, of in runs.items()}
     found = judge_statements("regular", few, whole=True)
-    assert {c.paper for c in found} == {INFORMATIVE}
+    assert {c.paper for c in found} == {INFORMATIVE, UNDECIDED}
     assert f"not enough runs: {SEEDS - 1} of {SEEDS}" in {c.why for c in found}
     assert {c.why.partition(":")[0] for c in judge_statements("regular", {}, whole=True)} == {
         "not run",

@@ -29,8 +29,9 @@ from windlass_lab.testbed import command as testbed
 
 EXIT_CODES = """\
 exit status:
-  0    done; every judged figure agrees with the reference (the paper's own are in a column apart)
-  1    done; a figure differs from the reference by more than its tolerance
+  0    done; no figure differs from the reference, from theory or from a bound of the lab's own
+       (what a paper claims and does not hold is red on its page, and no error)
+  1    done; one of these figures is not met
   2    wrong arguments, no binary, an output directory that is not the lab's, or an experiment that
        is named and needs something that this machine lacks (such as root)
   3    the binary `windlass` failed, or a run on the kernel

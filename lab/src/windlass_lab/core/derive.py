@@ -26,11 +26,12 @@ def enriched(summary: Mapping) -> dict:
     `dropped_share`: of the packets at the bottleneck. `fairness_of_four`: the index of the first
     four flows. `last_three_packets_per_s`: the rate of the second half of six flows.
     `longest_over_shortest`: the rate of the flow with the longest round trip over that of the
-    shortest one. `completion_s`: the mean of all transfers, where there are some. Of several
-    gateways also what `_of_gateways` returns.
+    shortest one. `completion_s`: the mean of all transfers, where there are some.
+    `red_average_packets`: the mean of RED's average at the bottleneck. Of several gateways also
+    what `_of_gateways` returns.
     """
     flows = summary.get("flows", ())
-    added: dict = {}
+    added: dict = _red_average(summary)
     if flows:
         added["timeouts_per_flow"] = sum(flow.get("timeouts", 0) for flow in flows) / len(flows)
         if summary.get("bottleneck_packets") and "marks" in summary:
@@ -56,6 +57,12 @@ def enriched(summary: Mapping) -> dict:
     if summary.get("name") == _GATEWAYS:
         added |= _of_gateways([flow["packets_per_s"]["steady"] for flow in flows])
     return dict(summary) | added
+
+
+def _red_average(summary: Mapping) -> dict:
+    queues = summary.get("queues") or [{}]
+    averages = queues[0].get("mean_average_packets") or {}
+    return {"red_average_packets": averages} if averages.get("steady") is not None else {}
 
 
 def _index(rates: Sequence[float]) -> float:

@@ -51,11 +51,13 @@ def render_front_page(papers: Sequence[Found]) -> str:
 
 def _card(found: Found) -> dict:
     paper, results = found.paper, found.results
+    tally = text.counts(results) if results else None
     return {
         "paper": paper,
         "page": f"{paper.id}/{REPORT}",
         "why_not": found.why_not,
-        "tally": text.counts(results) if results else None,
+        "tally": tally,
+        "met": text.total(tally.own) if tally else None,
         "found": text.verdict_line(results, paper.against) if results else "",
         "chart": _chart(results) if results else [],
         "made": f"windlass {results['windlass_version'].removeprefix('windlass ')}, "
@@ -100,7 +102,7 @@ def _bars(comparison: Comparison, most: float) -> dict:
 
 
 def _covered(papers: Sequence[Found]) -> list[dict]:
-    """A row a figure or table: where it is shown, or why it is not."""
+    """A row a figure, table or sentence: where it is shown, or why it is not."""
     shown = {
         (found.paper.id, document["id"])
         for found in papers
@@ -111,7 +113,7 @@ def _covered(papers: Sequence[Found]) -> list[dict]:
     return [
         {
             "paper": titles[each.paper],
-            "what": f"{each.kind} {each.number}",
+            "what": each.what,
             "link": _link(each) if (each.paper, each.experiment) in shown else "",
             "experiment": f"{each.paper}/{each.experiment}" if each.experiment else "",
             "reason": each.reason or "",

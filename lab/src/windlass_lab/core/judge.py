@@ -3,25 +3,25 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from windlass_lab.core.derive import exponent, pair_names, quotient, ratio
+from windlass_lab.core.derive import exponent, pair_names, ratio
 from windlass_lab.core.effect import effect
 from windlass_lab.core.estimate import CaseResult, Estimate, FlowResult, pair_flows
+from windlass_lab.core.interval import FEWEST_RUNS, FEWEST_SEEDS
 from windlass_lab.core.model import (
     Ascending,
     AtLeast,
     Check,
+    Compared,
     Effect,
     Experiment,
     Flows,
     Near,
-    Over,
     PairFigure,
     Pairs,
     Paper,
     Quantity,
     Shown,
     Statement,
-    Survives,
 )
 from windlass_lab.core.reference import Published, load_reference
 from windlass_lab.core.verdict import (
@@ -32,7 +32,6 @@ from windlass_lab.core.verdict import (
     at_least,
     informative,
     near,
-    survives,
     within,
 )
 
@@ -76,58 +75,75 @@ def evidence_in(paper: Paper, results: Mapping) -> Evidence:
 def judge(experiment: Experiment, evidence: Evidence) -> list[Comparison]:
     """Every check of an experiment against the evidence, in order."""
     labels = {case.name: case.label for case in experiment.named.values()}
+    # Of real packets runs are few; of the simulator there are seeds.
+    fewest = FEWEST_RUNS if experiment.kernels or experiment.servers else FEWEST_SEEDS
     return [
-        comparison for check in experiment.checks for comparison in _apply(check, labels, evidence)
+        comparison
+        for check in experiment.checks
+        for comparison in _apply(check, labels, evidence, fewest)
     ]
 
 
-def _apply(check: Check, labels: Mapping[str, str], evidence: Evidence) -> Iterator[Comparison]:
+def _apply(
+    check: Check, labels: Mapping[str, str], evidence: Evidence, fewest: int
+) -> Iterator[Comparison]:
     match check:
         case Near() | AtLeast() | Shown():
             for subject in _subjects(check, labels, evidence):
-                yield _alone(check, subject)
-        case Over() | Effect():
-            yield _over(check, labels, evidence)
+                yield _alone(check, replace(subject, fewest=fewest))
+        case Effect() | Compared():
+            yield _ratio(check, labels, evidence, fewest)
         case Statement():
-            yield _statement(check, labels, evidence)
+            yield _statement(check, labels, evidence, fewest)
         case Ascending():
-            yield _ascending(check, labels, evidence)
+            yield _ascending(check, labels, evidence, fewest)
         case Pairs():
             yield from _pairs(check, evidence)
-        case Survives():
-            yield _survives(check, labels, evidence)
 
 
 def _alone(check: Near | AtLeast | Shown, subject: Subject) -> Comparison:
     match check:
         case Near():
-            found = near(subject, check.tolerance, check.target)
+            about = replace(subject, criterion=check.criterion)
+            found = near(about, check.tolerance, check.target)
+            if check.claim:
+                return replace(found, paper=found.verdict, verdict=INFORMATIVE)
             return replace(found, by_construction=check.by_construction)
         case AtLeast():
-            found = at_least(subject, check.bound)
+            about = replace(subject, criterion=check.criterion, exact=check.exact)
+            found = at_least(about, check.bound)
             return replace(found, by_construction=check.by_construction)
         case Shown():
             return informative(subject)
 
 
-def _over(check: Over | Effect, labels: Mapping[str, str], evidence: Evidence) -> Comparison:
+def _ratio(
+    check: Effect | Compared, labels: Mapping[str, str], evidence: Evidence, fewest: int
+) -> Comparison:
     above, below = (
         _value(evidence.measured.get(name), check.quantity) for name in (check.case, check.beside)
     )
     subject = Subject(
         f"{labels[check.case]} over {labels[check.beside]}: {check.quantity.label.lower()}",
-        headline=check.headline,
         case=check.case,
         key=check.quantity.key,
+        fewest=fewest,
     )
-    if isinstance(check, Effect):
-        about = replace(subject, published=check.says or None)
-        return effect(about, above, below, check.means, check.must)
-    about = replace(subject, published=check.published or None, measured=quotient(above, below))
-    return within(about, check.low, check.high)
+    if isinstance(check, Compared):
+        return effect(subject, above, below, None, None)
+    about = replace(
+        subject,
+        published=check.says or None,
+        headline=check.headline,
+        criterion=check.criterion,
+        exact=check.exact,
+    )
+    return effect(about, above, below, check.means, check.must)
 
 
-def _statement(check: Statement, labels: Mapping[str, str], evidence: Evidence) -> Comparison:
+def _statement(
+    check: Statement, labels: Mapping[str, str], evidence: Evidence, fewest: int
+) -> Comparison:
     subject = Subject(
         f"{labels[check.case]}: {check.quantity.label}",
         check.quantity.unit,
@@ -136,35 +152,31 @@ def _statement(check: Statement, labels: Mapping[str, str], evidence: Evidence) 
         headline=check.headline,
         case=check.case,
         key=check.quantity.key,
+        criterion=check.criterion,
+        fewest=fewest,
+        exact=check.exact,
     )
-    found = within(subject, check.means.low, check.means.high)
+    found = within(subject, check.means)
     if check.by_construction or subject.measured is None:
         return replace(found, by_construction=check.by_construction)
     return replace(found, verdict=INFORMATIVE)
 
 
-def _ascending(check: Ascending, labels: Mapping[str, str], evidence: Evidence) -> Comparison:
+def _ascending(
+    check: Ascending, labels: Mapping[str, str], evidence: Evidence, fewest: int
+) -> Comparison:
     figures = [
         (labels[name], _value(evidence.measured.get(name), check.quantity)) for name in check.cases
     ]
-    what = Subject(f"{check.quantity.label}: the order", check.quantity.unit, key="order")
-    return ascending(what, figures)
-
-
-def _survives(check: Survives, labels: Mapping[str, str], evidence: Evidence) -> Comparison:
-    def value(name: str) -> Estimate | None:
-        return _value(evidence.measured.get(name), check.quantity)
-
-    subject = Subject(
-        f"{labels[check.case]}: {check.quantity.label.lower()}",
+    what = Subject(
+        f"{check.quantity.label}: the order",
         check.quantity.unit,
-        measured=value(check.case),
-        case=check.case,
-        key=check.quantity.key,
-        headline=True,
+        published=check.says or None,
+        key="order",
+        criterion=check.criterion,
+        fewest=fewest,
     )
-    rivals = [value(name) for name in check.rivals]
-    return survives(subject, value(check.original), rivals, check.within)
+    return ascending(what, figures)
 
 
 def _pairs(check: Pairs, evidence: Evidence) -> Iterator[Comparison]:
@@ -184,6 +196,7 @@ def _pairs(check: Pairs, evidence: Evidence) -> Iterator[Comparison]:
             case=check.case,
             key=f"{check.figure}.{check.quantity.key}",
             modern=modern.get(name),
+            criterion=check.criterion,
         )
         yield near(subject, check.tolerance)
 

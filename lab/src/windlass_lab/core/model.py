@@ -4,11 +4,13 @@ A `Paper` has experiments; an experiment has cases (scenario files), checks on t
 plots. Nothing here runs anything.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 
 from windlass_lab.core.bounds import Bounds
+from windlass_lab.core.criterion import Criterion
 from windlass_lab.core.servers import ServerCase
 from windlass_lab.core.verdict import Tolerance
 
@@ -29,7 +31,9 @@ class Case:
 
     The file is `experiments/PAPER/SCENARIO.toml`, by default of the case's own name; `overrides`
     replace keys of it. `most_replicates` bounds the replicates of a case that need not be exact.
-    `beside` names the cycle model whose figures it is held against.
+    `beside` names the cycle model whose figures it is held against. `first_seed` is that of its
+    replicates, where a criterion was committed before they were run. With `window_spread` each run
+    also gives the spread of its first flow's window over time, `cwnd_sd_steady`.
     """
 
     name: str
@@ -38,6 +42,8 @@ class Case:
     overrides: Mapping[str, object] = field(default_factory=dict)
     most_replicates: int | None = None
     beside: str = ""
+    first_seed: int | None = None
+    window_spread: bool = False
 
     @property
     def stem(self) -> str:
@@ -88,7 +94,19 @@ class CycleModel:
     arguments: Sequence[str]
 
 
-NamedCase = Case | SimpleModel | CycleModel | KernelCase | ServerCase
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """Figures that follow from rules alone: computed, not run. `published` is a table like
+    `[published]` of a scenario.
+    """
+
+    name: str
+    label: str
+    figures: Callable[[], Mapping]
+    published: Mapping = field(default_factory=dict)
+
+
+NamedCase = Case | SimpleModel | CycleModel | Arithmetic | KernelCase | ServerCase
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +122,8 @@ class Quantity:
 class Near:
     """The measured mean lies within `tolerance` of `target` (None: of the reference mean).
 
-    `by_construction`: what is measured was built to be so.
+    `by_construction`: what is measured was built to be so. `claim`: that the two agree is a claim,
+    which may be wrong, and not what keeps the lab in order.
     """
 
     case: str
@@ -114,6 +133,8 @@ class Near:
     target: float | None = None
     headline: bool = False
     by_construction: bool = False
+    claim: bool = False
+    criterion: Criterion = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,29 +146,16 @@ class AtLeast:
     bound: float
     headline: bool = False
     by_construction: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Over:
-    """The figure of `case` over that of `beside` is from `low` to `high`, where they are given;
-    without both it is but shown. `published` is what the paper says of it.
-    """
-
-    case: str
-    beside: str
-    quantity: Quantity
-    low: float | None = None
-    high: float | None = None
-    published: str = ""
-    headline: bool = False
+    exact: bool = False
+    criterion: Criterion = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
     """The figure of `case` over that of `beside`, judged by the confidence interval of the ratio.
 
-    `says` is the paper's word, `means` the bounds by which it is judged. `must` are those that the
-    ratio has to meet by theory; without bounds it is but shown.
+    `says` is what is claimed of it, `means` the bounds by which that is judged. `must` are those
+    that the ratio has to meet by theory. `exact`: theory, the same in every run.
     """
 
     case: str
@@ -157,13 +165,25 @@ class Effect:
     means: Bounds | None = None
     must: Bounds | None = None
     headline: bool = False
+    exact: bool = False
+    criterion: Criterion = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The figure of `case` over that of `beside`, with its interval, and not judged."""
+
+    case: str
+    beside: str
+    quantity: Quantity
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What the paper says of a figure in words, `says`, and the bounds by which they are judged.
+    """What is claimed of a figure in words, `says`, and the bounds by which they are judged.
 
-    The verdict on the paper is all there is, but for what was built to be so (`by_construction`).
+    The verdict on the claim is all there is, but for what was built to be so (`by_construction`).
+    `exact`: the figure is not that of a sample.
     """
 
     case: str
@@ -172,14 +192,20 @@ class Statement:
     means: Bounds
     headline: bool = False
     by_construction: bool = False
+    exact: bool = False
+    criterion: Criterion = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Ascending:
-    """The figure rises from case to case."""
+    """The figure rises from case to case. `says` is what the paper has of it: then the order is a
+    claim, and not what keeps the lab in order.
+    """
 
     cases: Sequence[str]
     quantity: Quantity
+    says: str = ""
+    criterion: Criterion = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,22 +238,11 @@ class Pairs:
     quantity: Quantity
     published: Mapping[str, float]
     tolerance: Tolerance
+    criterion: Criterion = field(kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Survives:
-    """Not judged, but answered: is the figure of `case` within `within` of that of `original`, and
-    above that of each of `rivals`?
-    """
-
-    case: str
-    original: str
-    rivals: Sequence[str]
-    quantity: Quantity
-    within: float
-
-
-Check = Near | AtLeast | Over | Effect | Statement | Ascending | Shown | Pairs | Survives
+Judged = Near | AtLeast | Effect | Statement | Ascending | Pairs
+Check = Judged | Compared | Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,6 +378,7 @@ class Experiment:
     """One figure, table or section of a paper; the report has them by `chapter`.
 
     A `short` one is what others are in short: it runs if asked for by name, or `--quick`.
+    `first_result` is the day on which a result of it was first known.
     """
 
     id: str
@@ -372,9 +388,11 @@ class Experiment:
     shows: str
     quick: bool
     seconds: float
+    first_result: date
     cases: Sequence[Case] = ()
     models: Sequence[SimpleModel] = ()
     cycle_models: Sequence[CycleModel] = ()
+    arithmetic: Sequence[Arithmetic] = ()
     kernels: Sequence[KernelCase] = ()
     servers: Sequence[ServerCase] = ()
     checks: Sequence[Check] = ()
@@ -392,6 +410,7 @@ class Experiment:
             self.cases,
             self.models,
             self.cycle_models,
+            self.arithmetic,
             self.kernels,
             self.servers,
         )

@@ -21,7 +21,7 @@ FILES = frozenset({RESULTS, SERIES, REPORT, SUMMARY, RUN_LINES})
 # The kinds of JSON documents that the lab writes; each begins with `schema` and `kind`.
 RESULT_KIND = "lab.result"
 SERIES_KIND = "lab.series"
-SCHEMA = 3
+SCHEMA = 4
 # How results named their kind up to schema 2: the lab may overwrite them, and cannot read them.
 _OLD_FORMAT = "windlass-lab result"
 

@@ -16,6 +16,8 @@ from windlass_lab.core.verdict import INFORMATIVE, Comparison, failures
 
 # Rows about single flows that a table may have before they are folded away.
 _UNFOLDED_FLOWS = 20
+# Of a table of verdicts, beside what was published and measured.
+_COLUMNS = ("deviation", "allowed", "interval", "paper", "verdict", "criterion")
 
 
 def render(
@@ -39,6 +41,7 @@ def render(
         chapters=chapters,
         tiles=[tile for section in sections for tile in section["tiles"]],
         tally=text.counts(results),
+        total=text.total,
         made=provenance.in_words(results),
         verdict_line=text.verdict_line(results, paper.against),
         kernel=kernel,
@@ -98,29 +101,47 @@ def verdict_tables(comparisons: Sequence[Comparison], columns: Sequence[str]) ->
     if len(flows) <= _UNFOLDED_FLOWS:
         flows = []
     first = [c for c in judged if c not in flows]
-    agreeing = len(flows) - len(failures(flows))
+    met = len(flows) - len(failures(flows))
     groups = [
         (" and ".join((", ".join(("Published", *columns[:-1])), columns[-1])), first, False),
         # A failure is never folded away.
-        (f"Each flow: {agreeing} of {len(flows)} agree", flows, agreeing == len(flows)),
+        (f"Each flow: {met} of {len(flows)} met", flows, met == len(flows)),
         ("For information, without a verdict", shown, True),
     ]
     return [
-        {
-            "caption": caption,
-            "rows": [_row(c) for c in group],
-            "folded": folded,
-            "columns": [column.capitalize() for column in columns],
-            "modern": any(c.modern for c in group),
-        }
+        _table(caption, group, columns) | {"folded": folded}
         for caption, group, folded in groups
         if group
     ]
 
 
+def _table(caption: str, group: Sequence[Comparison], columns: Sequence[str]) -> dict:
+    """Rows, and below them the criteria, by whose numbers they are judged."""
+    criteria = list(dict.fromkeys(c.criterion for c in group if c.criterion))
+    rows = [
+        _row(c) | {"criterion": criteria.index(c.criterion) + 1 if c.criterion else None}
+        for c in group
+    ]
+    return {
+        "caption": caption,
+        "rows": rows,
+        # Columns that would be empty are left out.
+        "filled": [key for key in _COLUMNS if any(_says(row, key) for row in rows)],
+        "criteria": [str(criterion) for criterion in criteria],
+        "columns": [column.capitalize() for column in columns],
+        "modern": any(c.modern for c in group),
+    }
+
+
+def _says(row: Mapping, key: str) -> bool:
+    if key == "verdict" and row["why"]:
+        return True
+    return row[key] not in (None, text.NONE, INFORMATIVE)
+
+
 def _row(comparison: Comparison) -> dict:
     cells = text.cells(comparison)
-    fields = ("name", "published", "reference", "measured", "deviation", "allowed")
+    fields = ("name", "published", "reference", "measured", "deviation", "allowed", "interval")
     return dict(zip(fields, cells[: len(fields)], strict=True)) | {
         "modern": text.estimate(comparison.modern),
         "verdict_text": cells[-1].partition(" (")[0] if comparison.why else cells[-1],

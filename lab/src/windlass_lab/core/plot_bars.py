@@ -2,6 +2,7 @@
 varied.
 """
 
+import textwrap
 from collections.abc import Sequence
 
 from windlass_lab.core.estimate import Estimate
@@ -12,6 +13,7 @@ from windlass_lab.core.plot_parts import (
     Cases,
     Drawn,
     Panel,
+    axis_title,
     dotted,
     line,
     mean_of,
@@ -22,6 +24,8 @@ from windlass_lab.core.reference import Published
 from windlass_lab.core.servers import ServerCase
 from windlass_lab.core.text import figure
 
+# Characters in a line below a group of bars.
+_LABEL_WIDTH = 18
 _MEDIANS = "medians of the kernel's runs and "
 _OF_SERVERS = "medians of the runs, whiskers one standard deviation."
 _WHISKERS = "means over the replicates, whiskers one standard deviation."
@@ -31,7 +35,7 @@ def draw_case_bars(plot: BarPlot, cases: Cases, evidence: Evidence) -> Drawn:
     """A group of bars a case."""
     key = plot.quantity.key
     # The server that one stands for, and what it is.
-    labels = [cases[name].label.replace(": ", "<br>") for name in plot.cases]
+    labels = [_wrapped(cases[name].label) for name in plot.cases]
     published = [
         evidence.published[name].figure(key) if name in evidence.published else None
         for name in plot.cases
@@ -40,6 +44,11 @@ def draw_case_bars(plot: BarPlot, cases: Cases, evidence: Evidence) -> Drawn:
     measured = [value_of(evidence.measured.get(name), key) for name in plot.cases]
     group = ("", labels, _numbers(published), reference, measured)
     return _bars(plot, cases, [group])
+
+
+def _wrapped(label: str) -> str:
+    parts = label.split(": ", 1)
+    return "<br>".join(line for part in parts for line in textwrap.wrap(part, _LABEL_WIDTH))
 
 
 def draw_flow_bars(plot: BarPlot, cases: Cases, evidence: Evidence) -> Drawn:
@@ -126,7 +135,7 @@ def _bar_spec(data: list[dict], plot: BarPlot) -> dict:
         "barmode": "group",
         "bargap": 0.25,
         "xaxis": {"type": "category"},
-        "yaxis": {"title": {"text": plot.quantity.unit or plot.quantity.label}},
+        "yaxis": {"title": axis_title(plot.quantity.unit or plot.quantity.label)},
         "hovermode": "x unified",
         "showlegend": True,
     }
@@ -197,7 +206,7 @@ def _swept(label: str, place: int, xs: Sequence, values: Sequence[Estimate | Non
 
 def _sweep_layout(plot: SweepPlot) -> dict:
     xs = [x for entry in plot.lines for x, _ in entry.points]
-    xaxis: dict = {"title": {"text": plot.axis}}
+    xaxis: dict = {"title": axis_title(plot.axis)}
     if any(isinstance(x, str) for x in xs):
         xaxis["type"] = "category"
     else:
@@ -207,7 +216,7 @@ def _sweep_layout(plot: SweepPlot) -> dict:
         "bargap": 0.25,
         "xaxis": xaxis,
         "yaxis": {
-            "title": {"text": plot.quantity.unit or plot.quantity.label},
+            "title": axis_title(plot.quantity.unit or plot.quantity.label),
             "type": "log" if plot.log_y else "linear",
         },
         "hovermode": "x unified",

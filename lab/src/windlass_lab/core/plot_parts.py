@@ -5,6 +5,7 @@ role.
 
 import csv
 import io
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ from windlass_lab.core.model import NamedCase
 from windlass_lab.core.text import figure
 
 PALETTE_SIZE = 8
+# Characters in a line of an axis title: what the width of a phone has room for.
+_AXIS_WIDTH = 40
 # Beside many curves a box with every value hides the plot.
 FEW_FLOWS = 6
 CSV_HEADINGS = ("panel", "curve", "x", "y", "sd")
@@ -52,6 +55,11 @@ class Material:
     evidence: Evidence
     curves: Mapping[str, Sequence[Mapping]]
     reference_acks: Mapping[str, Sequence[Mapping]]
+
+
+def axis_title(text: str) -> dict:
+    """The title of an axis, in lines that a phone's plot has room for."""
+    return {"text": "<br>".join(textwrap.wrap(text, _AXIS_WIDTH)) or text}
 
 
 def line(label: str, index: int, x: Sequence, y: Sequence) -> dict:

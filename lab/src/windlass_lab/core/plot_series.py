@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from windlass_lab.core.estimate import FlowResult
 from windlass_lab.core.judge import flow_label
 from windlass_lab.core.model import KernelCase, SeriesPlot, TracePlot
-from windlass_lab.core.plot_parts import FEW_FLOWS, Cases, Drawn, Material, Panel, dotted, line
+from windlass_lab.core.plot_parts import (
+    FEW_FLOWS,
+    Cases,
+    Drawn,
+    Material,
+    Panel,
+    axis_title,
+    dotted,
+    line,
+)
 from windlass_lab.core.text import figure
 
 _TABLE_TIMES = 6
@@ -75,7 +84,7 @@ def _line_spec(data: list[dict], plot: SeriesPlot) -> dict:
     flows = sum(1 for trace in data if trace.get("showlegend", True))
     layout = {
         "xaxis": {"title": {"text": "time (s)"}, "hoverformat": ".2f"},
-        "yaxis": {"title": {"text": plot.axis}, "rangemode": "tozero"},
+        "yaxis": {"title": axis_title(plot.axis), "rangemode": "tozero"},
         "hovermode": "x unified" if flows <= FEW_FLOWS else "closest",
         "showlegend": True,
     }
@@ -117,9 +126,9 @@ def draw_trace(plot: TracePlot, cases: Cases, material: Material) -> Drawn:
         }
         data = [line("the two rates", 0, *columns), fair]
         layout = {
-            "xaxis": {"title": {"text": f"{labels[0]} ({plot.axis})"}, "rangemode": "tozero"},
+            "xaxis": {"title": axis_title(f"{labels[0]} ({plot.axis})"), "rangemode": "tozero"},
             "yaxis": {
-                "title": {"text": f"{labels[1]} ({plot.axis})"},
+                "title": axis_title(f"{labels[1]} ({plot.axis})"),
                 "range": [0, highest * 1.04],
             },
             "hovermode": "closest",

@@ -5,7 +5,16 @@ from collections.abc import Mapping
 from windlass_lab.core.estimate import CaseResult
 from windlass_lab.core.judge import Evidence
 from windlass_lab.core.model import HistogramPlot, TestsPlot
-from windlass_lab.core.plot_parts import Cases, Drawn, Panel, line, mean_of, value_of, with_spread
+from windlass_lab.core.plot_parts import (
+    Cases,
+    Drawn,
+    Panel,
+    axis_title,
+    line,
+    mean_of,
+    value_of,
+    with_spread,
+)
 from windlass_lab.core.reference import Published
 from windlass_lab.core.servers import SPLITS
 from windlass_lab.core.text import figure
@@ -122,8 +131,8 @@ def histogram(counts: Mapping[int, float], axis: str, unit: str) -> dict:
     }
     layout = {
         "bargap": 0.1,
-        "xaxis": {"title": {"text": axis}},
-        "yaxis": {"title": {"text": unit}},
+        "xaxis": {"title": axis_title(axis)},
+        "yaxis": {"title": axis_title(unit)},
         "hovermode": "x unified",
         "showlegend": False,
     }

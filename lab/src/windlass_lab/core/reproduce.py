@@ -9,9 +9,11 @@ from typing import Any, Protocol
 
 from windlass_lab import __version__
 from windlass_lab.core import aggregate, provenance
+from windlass_lab.core.document import experiment_document
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.judge import Evidence, evidence_in, judge
 from windlass_lab.core.model import (
+    Arithmetic,
     Case,
     CycleModel,
     Experiment,
@@ -21,10 +23,10 @@ from windlass_lab.core.model import (
     TracePlot,
 )
 from windlass_lab.core.output import RESULT_KIND, SERIES_KIND, envelope
+from windlass_lab.core.over_time import window_spread
 from windlass_lab.core.reference import Published, load_published
 from windlass_lab.core.request import Progress
 from windlass_lab.core.thin import thin
-from windlass_lab.core.verdict import failures
 from windlass_lab.core.windlass import Run, Sampling, Series, Windlass
 
 # Points of one curve: more than a screen has columns, few enough for a page of tens of curves.
@@ -82,7 +84,12 @@ def reproduce(
     gathered.published = {
         name: load_published(run.scenario) for name, run in runs.items() if not run.overrides
     }
-    gathered.published |= {m.name: Published(m.published) for e in experiments for m in e.models}
+    computed: list[SimpleModel | Arithmetic] = [m for e in experiments for m in e.models]
+    computed += [case for e in experiments for case in e.arithmetic]
+    gathered.published |= {case.name: Published(case.published) for case in computed}
+    gathered.summaries = {
+        case.name: {"replicates": 1, **case.figures()} for e in experiments for case in e.arithmetic
+    }
     begin = time.monotonic()
     version = windlass.version()
     steps = _steps(experiments, runs, windlass, sampling, gathered)
@@ -132,8 +139,12 @@ def _steps(
     Every case is run once, however many experiments look at it.
     """
 
-    def summarise(name: str, drawn: Sampling) -> None:
-        gathered.summaries[name] = windlass.summary(runs[name], drawn)
+    def summarise(case: Case, drawn: Sampling) -> None:
+        found = windlass.summary(runs[case.name], drawn)
+        if case.window_spread:
+            spread = window_spread(windlass, runs[case.name], drawn, found["steady_from_s"])
+            found["cwnd_sd_steady"] = spread["cwnd_packets"]
+        gathered.summaries[case.name] = found
 
     def trace(name: str, columns: Sequence[str]) -> None:
         gathered.curves[name] = _traced(windlass, runs[name], sampling.seed, columns)
@@ -149,8 +160,8 @@ def _steps(
     steps: list[tuple[str, Callable[[], None]]] = []
     for name, case in {case.name: case for e in experiments for case in e.cases}.items():
         count = min(case.most_replicates or sampling.replicates, sampling.replicates)
-        drawn = replace(sampling, replicates=count)
-        steps.append((f"{name}: {count} replicates", partial(summarise, name, drawn)))
+        drawn = replace(sampling, replicates=count, seed=case.first_seed or sampling.seed)
+        steps.append((f"{name}: {count} replicates", partial(summarise, case, drawn)))
         if columns := plotted_columns(experiments, name):
             steps.append((f"{name}: time series", partial(trace, name, columns)))
     for model in {m.name: m for e in experiments for m in e.models}.values():
@@ -218,12 +229,7 @@ def _model_curves(series: Mapping, flows: Sequence[Mapping]) -> list[dict]:
 
 
 def _experiment_document(experiment: Experiment, evidence: Evidence) -> dict:
-    comparisons = judge(experiment, evidence)
-    return {
-        "id": experiment.id,
-        "passed": not failures(comparisons),
-        "comparisons": [comparison.to_json() for comparison in comparisons],
-    }
+    return experiment_document(experiment.id, experiment.first_result, judge(experiment, evidence))
 
 
 def no_series(paper: Paper) -> dict:

@@ -60,6 +60,7 @@ class ServerCase:
     """A server, or a population of them, and what the paper says of the one that it stands for.
 
     `published` has the figures by test, as the summary has: `{"a": {"data_packets": 9}}`.
+    `splits` are numbers of parts, such as "1,200", in place of the tests.
     `timeout_s` is how long the probe looks on for what is sent again; `most_runs` bounds the runs.
     """
 
@@ -68,5 +69,6 @@ class ServerCase:
     server: Server
     published: Mapping = field(default_factory=dict)
     tests: str = ALL_TESTS
+    splits: str = ""
     timeout_s: float = 3.0
     most_runs: int | None = None

@@ -1,53 +1,102 @@
 """Figures as text, and the summary for a terminal."""
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from windlass_lab.core.estimate import Estimate
 from windlass_lab.core.model import Paper
-from windlass_lab.core.verdict import FAIL, INFORMATIVE, NOT_ENOUGH_RUNS, PASS, Comparison
+from windlass_lab.core.verdict import (
+    BOUND,
+    FAIL,
+    FIGURE,
+    INFORMATIVE,
+    KINDS,
+    ORDER,
+    PASS,
+    TRIVIAL,
+    UNDECIDED,
+    Comparison,
+)
 
 NONE = "–"
 _MOST_DECIMALS = 3
 # Comparisons that fit in a line.
 _FEW = 2
-VERDICTS = {PASS: "agrees", FAIL: "DIFFERS", "informative": NONE}
+VERDICTS = {PASS: "met", FAIL: "NOT MET", UNDECIDED: "not decided", INFORMATIVE: NONE}
+# What rows of each kind are called where they are counted.
+KIND_NAMES = {
+    FIGURE: "figures",
+    BOUND: "bounds",
+    ORDER: "orders",
+    TRIVIAL: "figures that are 1 by their nature",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Of some rows: how many are met, not met, and not decided."""
+
+    met: int = 0
+    not_met: int = 0
+    undecided: int = 0
+
+    @classmethod
+    def of(cls, verdicts: Iterable[str]) -> "Count":
+        """Counts verdicts; those of rows that are shown only do not count."""
+        found = list(verdicts)
+        return cls(found.count(PASS), found.count(FAIL), found.count(UNDECIDED))
+
+    @property
+    def judged(self) -> int:
+        """All of them."""
+        return self.met + self.not_met + self.undecided
+
+    def __str__(self) -> str:
+        open_ = f", {self.undecided} not decided" if self.undecided else ""
+        return f"{self.met} of {self.judged} met{open_}"
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Of some comparisons: how many were judged and agree, against the reference or a bound of the
-    lab's own, against the paper, and of what was built to agree.
+    """Of some comparisons, by kind: the verdicts against the reference or a bound of the lab's own,
+    and those on the paper; and of what was built to agree.
     """
 
-    agreeing: int
-    judged: int
-    paper_agreeing: int
-    paper_judged: int
-    built_agreeing: int
-    built: int
+    own: Mapping[str, Count]
+    paper: Mapping[str, Count]
+    built: Count
 
     @property
     def failed(self) -> bool:
         """Something differs from the reference, or is not as it was built to be."""
-        return self.agreeing < self.judged or self.built_agreeing < self.built
+        return any(count.not_met for count in (*self.own.values(), self.built))
 
 
 def tally(comparisons: Sequence[Comparison]) -> Tally:
     """Counts comparisons; those by construction are counted apart."""
-    judged = [c for c in comparisons if c.verdict != INFORMATIVE]
-    built = [c for c in judged if c.by_construction]
-    found = [c for c in judged if not c.by_construction]
-    paper = [c for c in comparisons if c.paper != INFORMATIVE and not c.by_construction]
+    built = [c for c in comparisons if c.by_construction]
+    found = [c for c in comparisons if not c.by_construction]
+
+    def by_kind(verdict: Callable[[Comparison], str]) -> dict[str, Count]:
+        counts = {kind: Count.of(verdict(c) for c in found if c.kind == kind) for kind in KINDS}
+        return {kind: count for kind, count in counts.items() if count.judged}
+
     return Tally(
-        sum(c.verdict == PASS for c in found),
-        len(found),
-        sum(c.paper == PASS for c in paper),
-        len(paper),
-        sum(c.verdict == PASS for c in built),
-        len(built),
+        by_kind(lambda c: c.verdict),
+        by_kind(lambda c: c.paper),
+        Count.of(c.of_figure.verdict for c in built),
+    )
+
+
+def total(counts: Mapping[str, Count]) -> Count:
+    """All kinds together, but for what is so by its nature."""
+    found = [count for kind, count in counts.items() if kind != TRIVIAL]
+    return Count(
+        sum(count.met for count in found),
+        sum(count.not_met for count in found),
+        sum(count.undecided for count in found),
     )
 
 
@@ -85,7 +134,7 @@ def deviation(comparison: Comparison) -> str:
     gap = comparison.deviation
     if gap is None or comparison.target is None:
         return NONE
-    if "%" in comparison.allowed or comparison.verdict == "informative":
+    if "%" in comparison.allowed or comparison.verdict == INFORMATIVE:
         return f"{gap / comparison.target * 100:+z.1f} %" if comparison.target else NONE
     return f"{gap:+z.3f}"
 
@@ -97,6 +146,11 @@ def target(comparison: Comparison) -> str:
     if comparison.reference and comparison.target == comparison.reference.mean:
         return comparison.allowed
     return f"{comparison.target:g} {comparison.allowed}"
+
+
+def interval(comparison: Comparison) -> str:
+    """The ends of the 95 % interval, where a bound is judged by one."""
+    return " to ".join(f"{end:.4g}" for end in comparison.interval) if comparison.interval else NONE
 
 
 def name(comparison: Comparison) -> str:
@@ -124,46 +178,34 @@ def _in_line(c: Comparison) -> str:
 
 
 def section_verdict(comparisons: Sequence[Comparison]) -> str:
-    """One line for many comparisons: how many agree, and which is the furthest out."""
-    judged = [c for c in comparisons if c.verdict != INFORMATIVE]
+    """One line for many comparisons: how many are met, which are not, which is the furthest out."""
+    judged = [c for c in comparisons if c.of_figure.verdict != INFORMATIVE]
     if not judged:
-        return _answers([c for c in comparisons if c.headline and c.why])
-    wrong = [c for c in judged if c.verdict == FAIL]
+        return ""
+    found = [c for c in judged if not c.by_construction]
+    wrong = [c for c in judged if c.of_figure.verdict == FAIL]
     if wrong:
         which = ", ".join(name(c) for c in wrong[:_FEW])
-        return f"{len(wrong)} of {len(judged)} differ: {which}{', …' if len(wrong) > _FEW else ''}"
-    found = [c for c in judged if not c.by_construction]
+        more = ", …" if len(wrong) > _FEW else ""
+        return f"{len(wrong)} of {len(judged)} not met: {which}{more}"
     if not found:
         return f"All {len(judged)} are so by construction"
+    count = Count.of(c.of_figure.verdict for c in found)
+    if count.undecided:
+        return str(count)
     furthest = max(found, key=lambda c: c.strain)
     if not furthest.strain:
-        return f"All {len(found)} agree"
+        return f"All {len(found)} met"
     how_far = f"{deviation(furthest)} ({furthest.strain:.0%} of what is allowed)"
-    return f"All {len(found)} agree; the furthest out: {name(furthest)}, {how_far}"
-
-
-def _answers(answered: Sequence[Comparison]) -> str:
-    """What was answered in words, by answer: `survives: A (0.98 after 0.99), B (...)`; an answer
-    without figures is given once.
-    """
-    by_answer: dict[str, list[str]] = {}
-    for c in answered:
-        answer, _, figures = c.why.partition(": ")
-        cases = by_answer.setdefault(answer, [])
-        if figures:
-            case = c.quantity.partition(": ")[0]
-            cases.append(f"{case} ({figures.partition(', ')[0]})")
-    return "; ".join(
-        f"{answer}: {', '.join(cases)}" if cases else answer for answer, cases in by_answer.items()
-    )
+    return f"All {len(found)} met; the furthest out: {name(furthest)}, {how_far}"
 
 
 def headings(columns: Sequence[str]) -> tuple[str, ...]:
     """Above the cells of a comparison; `columns` are the names of reference and measured."""
-    return ("", "published", *columns, "deviation", "allowed", "paper", "verdict")
+    return ("", "published", *columns, "deviation", "allowed", "interval", "paper", "verdict")
 
 
-_FIGURES = range(1, 6)
+_FIGURES = range(1, 7)
 
 
 def cells(comparison: Comparison) -> tuple[str, ...]:
@@ -178,6 +220,7 @@ def cells(comparison: Comparison) -> tuple[str, ...]:
         estimate(comparison.measured),
         deviation(comparison),
         target(comparison),
+        interval(comparison),
         VERDICTS[comparison.paper],
         f"{verdict} ({comparison.why})" if comparison.why else verdict,
     )
@@ -218,25 +261,16 @@ def counts(results: Mapping) -> Tally:
 def verdict_line(results: Mapping, against: str) -> str:
     """The whole in a line: against the reference (`against`), the paper, and what was built."""
     found = counts(results)
-    parts = [_against_reference(found, results, against)]
-    if found.paper_judged:
-        parts.append(f"Of {found.paper_judged} published figures {found.paper_agreeing} are met.")
-    if found.built:
-        parts.append(f"{found.built_agreeing} of {found.built} are so by construction.")
-    return " ".join(parts)
+    parts = [_of_kinds(f"Held against {against}", found.own), _of_kinds("The paper", found.paper)]
+    if found.built.judged:
+        parts.append(f"By construction: {found.built}.")
+    parts = [part for part in parts if part]
+    return " ".join(parts) or "These figures are shown for information; none has a criterion."
 
 
-def _against_reference(found: Tally, results: Mapping, against: str) -> str:
-    if not found.judged:
-        reasons = {c["why"] for e in results["experiments"] for c in e["comparisons"]}
-        if any(why.startswith(NOT_ENOUGH_RUNS) for why in reasons):
-            return f"Nothing was judged: {NOT_ENOUGH_RUNS}."
-        return "These figures are shown for information; none has a pass criterion."
-    if found.judged == found.agreeing == 1:
-        return f"The one figure that is judged agrees with {against}."
-    if found.agreeing == found.judged:
-        return f"All {found.judged} figures agree with {against}."
-    return f"{found.judged - found.agreeing} of {found.judged} figures differ from {against}."
+def _of_kinds(of_what: str, counts: Mapping[str, Count]) -> str:
+    listed = ", ".join(f"{KIND_NAMES[kind]} {count}" for kind, count in counts.items())
+    return f"{of_what}: {listed}." if listed else ""
 
 
 def labels(folders: Sequence[Path]) -> list[str]:

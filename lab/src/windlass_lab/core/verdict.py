@@ -3,14 +3,26 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
 
+from windlass_lab.core.bounds import Bounds
+from windlass_lab.core.criterion import Criterion
 from windlass_lab.core.estimate import Estimate
+from windlass_lab.core.interval import FEWEST_SEEDS, Interval, of_mean, rises
 from windlass_lab.core.words import rule
 
 PASS = "pass"
 FAIL = "fail"
+# Judged, but the runs are too few or too different to tell.
+UNDECIDED = "undecided"
+# Shown, and not judged.
 INFORMATIVE = "informative"
+# What a row asks: a figure near another, a bound, an order; or what is so by its nature, as a ratio
+# of two configurations that do the same.
+FIGURE = "figure"
+BOUND = "bound"
+ORDER = "order"
+TRIVIAL = "trivial"
+KINDS = (FIGURE, BOUND, ORDER, TRIVIAL)
 # How near a measured figure must be to the published one: as a check asks, but at least a tenth,
 # since papers give single runs, and at most 15 %.
 _PUBLISHED_AT_LEAST = 0.10
@@ -59,12 +71,21 @@ class Tolerance:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """Bounds, and why they are asked."""
+
+    bounds: Bounds
+    criterion: Criterion
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """One line of a verdict table. Figures are in `unit`; None where there is none.
 
     `verdict` is that against the reference, or against a bound of the lab's own; `paper` whether
     the published figure or statement is met. What was built to have a property and has it is
-    `by_construction`.
+    `by_construction`. A row that is judged says by which `criterion`; `interval` holds the ends of
+    the 95 % confidence interval where a bound or an order is judged.
     """
 
     quantity: str
@@ -85,6 +106,14 @@ class Comparison:
     modern: Estimate | None = None
     paper: str = INFORMATIVE
     by_construction: bool = False
+    criterion: Criterion | None = None
+    interval: tuple[float, float] | None = None
+    kind: str = FIGURE
+
+    @property
+    def judged(self) -> bool:
+        """Whether it was asked for more than to be shown."""
+        return self.verdict != INFORMATIVE or self.paper != INFORMATIVE
 
     @property
     def strain(self) -> float:
@@ -108,7 +137,9 @@ class Comparison:
 
     def to_json(self) -> dict:
         """As plain data for results.json."""
-        return asdict(self) | {"deviation": self.deviation}
+        criterion = self.criterion.to_json() if self.criterion else None
+        derived = {"deviation": self.deviation, "criterion": criterion}
+        return asdict(replace(self, criterion=None)) | derived
 
     @classmethod
     def from_json(cls, data: Mapping) -> "Comparison":
@@ -116,6 +147,8 @@ class Comparison:
         fields = {key: value for key, value in data.items() if key != "deviation"}
         for key in ("reference", "measured", "modern"):
             fields[key] = Estimate(**fields[key]) if fields[key] else None
+        fields["criterion"] = Criterion.from_json(c) if (c := fields["criterion"]) else None
+        fields["interval"] = tuple(ends) if (ends := fields["interval"]) else None
         return cls(**fields)
 
 
@@ -124,6 +157,8 @@ class Subject:
     """What a comparison is about, and what is known of it before judging.
 
     `case` and `key` tell which figure it is; `modern` is the same figure with a modern stack.
+    `criterion` is what it is judged by. A bound or an order takes `fewest` runs, unless it is of a
+    figure that is `exact`, the same in every run by theory.
     """
 
     quantity: str
@@ -136,6 +171,9 @@ class Subject:
     case: str = ""
     key: str = ""
     modern: Estimate | None = None
+    criterion: Criterion | None = None
+    fewest: int = FEWEST_SEEDS
+    exact: bool = False
 
 
 def near(subject: Subject, tolerance: Tolerance, target: float | None = None) -> Comparison:
@@ -154,7 +192,7 @@ def near(subject: Subject, tolerance: Tolerance, target: float | None = None) ->
         return _missing(subject, target, allowed, "the run did not report it")
     spread = tolerance.of_spread(subject.measured, subject.reference)
     if spread > max(tolerance.fixed(target), MOST * abs(target)):
-        return replace(informative(subject, NOT_ENOUGH_RUNS), allowed=allowed)
+        return replace(_undecided(subject, NOT_ENOUGH_RUNS), allowed=allowed)
     width = tolerance.width(target, subject.measured, subject.reference)
     found = _judged(subject, target, allowed, target - width, target + width)
     if by_target:
@@ -163,30 +201,44 @@ def near(subject: Subject, tolerance: Tolerance, target: float | None = None) ->
 
 
 def at_least(subject: Subject, bound: float) -> Comparison:
-    """Passes when the measured mean is not below `bound`."""
+    """Met when no part of the measured mean's interval is below `bound`, not met when all is."""
+    found = within(replace(subject, published=None), Bounds(low=bound))
     target = subject.reference.mean if subject.reference else None
-    allowed = f"≥ {bound:g}"
-    if subject.measured is None:
-        return _missing(subject, target, allowed, "the run did not report it")
-    found = _judged(subject, target, allowed, bound, None)
-    return replace(found, paper=meets_paper(subject))
+    return replace(found, target=target, published=subject.published, paper=meets_paper(subject))
 
 
-def within(subject: Subject, low: float | None, high: float | None) -> Comparison:
-    """Passes when the measured mean lies from `low` to `high`; without both it is informative."""
-    if low is None and high is None:
-        return informative(subject)
-    if low is not None and high is not None:
-        allowed = f"{low:g} to {high:g}"
-    else:
-        allowed = f"≥ {low:g}" if high is None else f"≤ {high:g}"
-    if subject.measured is None:
+def within(subject: Subject, bounds: Bounds, span: Interval | None = None) -> Comparison:
+    """Met when the interval of the measured figure lies within the bounds, not met when it lies
+    outside; `span` is that interval where it is not the one of a mean.
+    """
+    allowed = str(bounds)
+    measured = subject.measured
+    if measured is None:
         return _missing(subject, None, allowed, "the runs did not report it")
-    found = _judged(subject, None, allowed, low, high)
-    if isinstance(subject.published, str):
-        # The bounds are the rule by which the paper's words are tested.
-        return replace(found, paper=found.verdict)
-    return replace(found, paper=meets_paper(subject))
+    span = span or of_mean(measured)
+    verdict, why = _by_interval(subject, measured, bounds, span)
+    found = _comparison(subject, None, allowed, bounds.low, bounds.high, verdict, why)
+    found = replace(found, interval=_ends(subject, span), kind=BOUND)
+    # Bounds are the rule by which words are tested.
+    paper = verdict if isinstance(subject.published, str) else meets_paper(subject)
+    return replace(found, paper=paper)
+
+
+def _by_interval(
+    subject: Subject, measured: Estimate, bounds: Bounds, span: Interval | None
+) -> tuple[str, str]:
+    if subject.exact or math.isnan(measured.mean):
+        return PASS if bounds.hold(measured.mean) else FAIL, ""
+    if measured.count < subject.fewest:
+        return UNDECIDED, f"{NOT_ENOUGH_RUNS}: {measured.count} of {subject.fewest}"
+    lies = span.lies(bounds) if span else None
+    if lies is None:
+        return UNDECIDED, f"{NOT_ENOUGH_RUNS}: {span}"
+    return PASS if lies else FAIL, str(span)
+
+
+def _ends(subject: Subject, span: Interval | None) -> tuple[float, float] | None:
+    return None if span is None or subject.exact else (span.low, span.high)
 
 
 def meets_paper(subject: Subject, width: float = 0.0) -> str:
@@ -200,7 +252,7 @@ def meets_paper(subject: Subject, width: float = 0.0) -> str:
         bounds = rule(published)
         if bounds is None:
             return INFORMATIVE
-        return PASS if bounds.hold(measured.mean) else FAIL
+        return _by_interval(subject, measured, bounds, of_mean(measured))[0]
     allowed = min(max(width, _PUBLISHED_AT_LEAST * abs(published)), MOST * abs(published))
     return PASS if abs(measured.mean - published) <= allowed else FAIL
 
@@ -210,16 +262,23 @@ def _has_no_rule(published: float | str | None) -> bool:
 
 
 def ascending(subject: Subject, figures: Sequence[tuple[str, Estimate | None]]) -> Comparison:
-    """Passes when each named figure is above the one before it."""
+    """Met when each named figure is above the one before it, by the 95 % interval of each step. An
+    order that the paper claims is a verdict on the paper alone.
+    """
     allowed = " < ".join(name for name, _ in figures)
     absent = [name for name, figure in figures if figure is None]
     if absent:
         return _missing(subject, None, allowed, f"the run did not report {', '.join(absent)}")
-    means = [figure.mean for _, figure in figures if figure is not None]
-    rising = all(lower < upper for lower, upper in pairwise(means))
-    found = ", ".join(f"{mean:.4g}" for mean in means)
-    verdict = PASS if rising else FAIL
-    return _comparison(subject, None, allowed, None, None, verdict, f"found {found}")
+    known = [figure for _, figure in figures if figure is not None]
+    found = f"found {', '.join(f'{figure.mean:.4g}' for figure in known)}"
+    fewest = min(figure.count for figure in known)
+    if fewest < subject.fewest:
+        verdict, found = UNDECIDED, f"{NOT_ENOUGH_RUNS}: {fewest} of {subject.fewest}; {found}"
+    else:
+        rising = rises(known)
+        verdict = UNDECIDED if rising is None else PASS if rising else FAIL
+    compared = replace(_comparison(subject, None, allowed, None, None, verdict, found), kind=ORDER)
+    return replace(compared, verdict=INFORMATIVE, paper=verdict) if subject.published else compared
 
 
 def informative(subject: Subject, why: str = "") -> Comparison:
@@ -228,18 +287,8 @@ def informative(subject: Subject, why: str = "") -> Comparison:
     return _comparison(subject, target, "", None, None, INFORMATIVE, why)
 
 
-def survives(
-    subject: Subject, original: Estimate | None, rivals: Sequence[Estimate | None], within: float
-) -> Comparison:
-    """Answers in words whether a figure held: near its `original`, and above every rival."""
-    if subject.measured is None or original is None or None in rivals:
-        return informative(subject, "not all of it was run")
-    mean, best = subject.measured.mean, max(rival.mean for rival in rivals if rival)
-    lost = original.mean - mean
-    held = "survives" if lost <= within else "survives in part"
-    how = held if mean > best else "is lost"
-    others = f"the best of the others {best:.3f}"
-    return informative(subject, f"{how}: {mean:.3f} after {original.mean:.3f}, {others}")
+def _undecided(subject: Subject, why: str) -> Comparison:
+    return replace(informative(subject, why), verdict=UNDECIDED)
 
 
 def failures(comparisons: Sequence[Comparison]) -> list[Comparison]:
@@ -286,4 +335,5 @@ def _comparison(
         case=subject.case,
         key=subject.key,
         modern=subject.modern,
+        criterion=subject.criterion,
     )

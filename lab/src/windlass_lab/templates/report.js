@@ -34,6 +34,7 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   // A finger that drags over a plot means to scroll the page; the buttons zoom.
   const touch = matchMedia("(pointer: coarse)").matches;
+  const narrow = matchMedia("(max-width: 40rem)");
 
   // Where colours are taken from: the page, or what stands for paper while a figure is saved.
   let palette = document.documentElement;
@@ -63,20 +64,32 @@
     };
   }
 
-  function layoutOf(spec) {
+  // On a screen the title of the y axis lies above it: turned by a right angle it takes the width that a
+  // phone lacks, and Plotly does not come to an end where its margins leave no room.
+  function aboveAxis(title) {
+    const at = { xref: "paper", x: 0, xanchor: "left", yref: "paper", y: 1, yanchor: "bottom" };
+    return { ...at, text: title.text, align: "left", showarrow: false, font: { size: 13 } };
+  }
+
+  function layoutOf(spec, onPaper = false) {
+    const { title, ...yaxis } = spec.layout.yaxis;
+    const above = onPaper || !title ? [] : [aboveAxis(title)];
+    const lines = above.length ? title.text.split("<br>").length : 1;
     const font = { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour("ink") };
     return {
       ...spec.layout,
       font,
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
-      margin: { l: 48, r: 8, t: 30, b: 40 },
+      // On touch screens the buttons are always there, and have a line of their own.
+      margin: { l: 48, r: 8, t: 14 + 18 * lines + (touch ? 20 : 0), b: 40 },
+      annotations: [...(spec.layout.annotations ?? []), ...above],
       legend: { orientation: "h", x: 0, yref: "container", y: 0, yanchor: "bottom" },
       hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font },
       modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("soft"), activecolor: colour("accent") },
       dragmode: touch ? false : "zoom",
       xaxis: axisOf(spec.layout.xaxis),
-      yaxis: axisOf(spec.layout.yaxis),
+      yaxis: axisOf(onPaper ? spec.layout.yaxis : yaxis),
       // What the reader has zoomed to survives a change of theme.
       uirevision: "kept",
     };
@@ -95,6 +108,9 @@
   const draw = async (div) => {
     await ready;
     const spec = specs[div.dataset.spec];
+    const entries = spec.data.filter((trace) => trace.showlegend !== false).length;
+    // Where each entry of a long legend takes a line, the plot keeps its height.
+    if (narrow.matches && entries > 3) div.style.height = `calc(21rem + ${24 * (entries - 3)}px)`;
     return Plotly.react(div, spec.data.map(themed), layoutOf(spec), config);
   };
 
@@ -181,7 +197,7 @@
     document.body.append(paper);
     palette = paper;
     const spec = specs[div.dataset.spec];
-    const layout = { ...layoutOf(spec), width, height, paper_bgcolor: "#fff" };
+    const layout = { ...layoutOf(spec, true), width, height, paper_bgcolor: "#fff" };
     layout.title = { text: div.dataset.label, font: { size: 15 } };
     layout.margin = { l: 60, r: 20, t: 44, b: 50 };
     const made = { data: spec.data.map(themed), layout };

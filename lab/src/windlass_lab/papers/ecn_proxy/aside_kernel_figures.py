@@ -7,17 +7,20 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from windlass_lab.core.estimate import Estimate
+from windlass_lab.core.interval import Interval
 from windlass_lab.core.model import Experiment
 from windlass_lab.core.plot_parts import Drawn, Panel, line, with_spread
+from windlass_lab.core.ratios import Ratio, median_ratio, ratio
 from windlass_lab.core.text import figure
 from windlass_lab.core.verdict import (
-    INFORMATIVE,
     NOT_ENOUGH_RUNS,
+    UNDECIDED,
     Comparison,
     Subject,
     informative,
     within,
 )
+from windlass_lab.papers.ecn_proxy import criteria
 from windlass_lab.papers.ecn_proxy.aside import Cell
 from windlass_lab.papers.ecn_proxy.aside_figures import (
     HIGH,
@@ -32,11 +35,12 @@ from windlass_lab.papers.ecn_proxy.aside_kernel import (
     sample,
     tests,
 )
-from windlass_lab.papers.ecn_proxy.extra import Extra, Runs, decides_nothing, seconds
+from windlass_lab.papers.ecn_proxy.extra import Extra, Runs, seconds
 from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS
-from windlass_lab.papers.ecn_proxy.ratios import Ratio, median_ratio, ratio
 
 _MOST_RUNS = 5
+# Of a direction. The interval is over their runs, which are drawn anew.
+_FEWEST_CELLS = 2
 _RATIO = "time through the proxy over native ECN"
 
 
@@ -106,10 +110,12 @@ def _of_direction(direction: str, every: Sequence[Place]) -> Iterator[Comparison
         case=f"aside-kernel-{direction}",
     )
     why = f"{len(chosen)} of {whole} cells, {_interval(middle)}"
-    judged = replace(within(subject, LOW, HIGH), why=why)
-    if len(chosen) < whole or decides_nothing(middle, (LOW, HIGH)):
-        judged = replace(judged, verdict=INFORMATIVE, why=f"{NOT_ENOUGH_RUNS}: {why}")
-    yield judged
+    about = replace(subject, criterion=criteria.ASIDE.criterion, fewest=_FEWEST_CELLS)
+    judged = within(about, criteria.ASIDE.bounds, Interval(middle.low, middle.high))
+    if len(chosen) < whole:
+        judged = replace(judged, verdict=UNDECIDED)
+    unsure = f"{NOT_ENOUGH_RUNS}: " if judged.verdict == UNDECIDED else ""
+    yield replace(judged, why=unsure + why)
     values = [place.kernel.value for place in chosen]
     share = Subject(
         f"{label}: share of cells from {LOW:.2f} to {HIGH:.2f}",
@@ -262,6 +268,7 @@ ASIDE_KERNEL = Extra(
         f"result and has no part in the medians. Each cell has at most {_MOST_RUNS} runs.",
         quick=False,
         seconds=1500.0,
+        first_result=criteria.FIRST_BEYOND,
         kind="testbed",
         needs_root=True,
     ),

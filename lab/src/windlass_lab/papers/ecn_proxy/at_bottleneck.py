@@ -10,9 +10,11 @@ time of a test is that of a connection without ECN which waits until all others 
 from collections.abc import Iterator, Sequence
 from itertools import product
 
+from windlass_lab.core.interval import FEWEST_SEEDS
 from windlass_lab.core.model import Experiment
 from windlass_lab.core.plot_parts import Drawn
 from windlass_lab.core.verdict import Comparison
+from windlass_lab.papers.ecn_proxy import criteria
 from windlass_lab.papers.ecn_proxy.by_connections import (
     COUNTS,
     HEADINGS,
@@ -25,7 +27,6 @@ from windlass_lab.papers.ecn_proxy.by_connections import (
     table,
 )
 from windlass_lab.papers.ecn_proxy.extra import (
-    NOT_JUDGED,
     Extra,
     Runs,
     Variant,
@@ -33,7 +34,6 @@ from windlass_lab.papers.ecn_proxy.extra import (
     over,
     seconds,
 )
-from windlass_lab.papers.ecn_proxy.judge import AS_NATIVE, AS_WITHOUT
 from windlass_lab.papers.ecn_proxy.plan import (
     DIRECTIONS,
     LABELS,
@@ -44,7 +44,7 @@ from windlass_lab.papers.ecn_proxy.plan import (
 )
 
 _CONFIGURATIONS = (NEITHER, PROXY, NATIVE)
-_RUNS = 10
+_RUNS = FEWEST_SEEDS
 # The router's two interfaces in the scenarios.
 _NO_DEVICE = {"links.3.device_queue": "0s", "links.4.device_queue": "0s"}
 # The round trip of the empty path, and the delay of each of the router's two links.
@@ -96,12 +96,12 @@ def _of_load(direction: str, load: str, rtt: str, runs: Runs) -> Iterator[Compar
         )
         prefix = f"{direction.capitalize()}, {load} conn., {rtt}, {traffic}: Time"
         name = f"{prefix}, {LABELS[PROXY]} over {LABELS[NATIVE]}"
-        yield over(name, runs, proxy, native, AS_NATIVE)
+        yield over(name, runs, proxy, native, criteria.AT_BOTTLENECK, FEWEST_SEEDS)
         if not cross:
             name = f"{prefix}, {LABELS[PROXY]} over {LABELS[NEITHER]}"
-            yield over(name, runs, proxy, none, AS_WITHOUT)
+            yield over(name, runs, proxy, none, criteria.AT_BOTTLENECK_WITHOUT, FEWEST_SEEDS)
             name = f"{prefix}, {LABELS[NATIVE]} over {LABELS[NEITHER]}"
-            yield over(name, runs, native, none, NOT_JUDGED)
+            yield over(name, runs, native, none, None, FEWEST_SEEDS)
 
 
 def draw(runs: Runs) -> list[Drawn]:
@@ -155,7 +155,8 @@ AT_BOTTLENECK = Extra(
         "retransmission that finds no room waits for the others, and the last end is late or not. "
         "Where the interval of such runs is wider than the bounds, they decide nothing.",
         quick=False,
-        seconds=90.0,
+        seconds=180.0,
+        first_result=criteria.FIRST_BEYOND,
         cases=[case(test, test.name) for test in tests()],
     ),
     tests=tests,

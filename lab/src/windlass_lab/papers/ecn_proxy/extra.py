@@ -1,30 +1,21 @@
 """What an experiment beyond the paper's tables is: its runs, its verdicts, and what is shown."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from windlass_lab.core.estimate import Estimate
+from windlass_lab.core.interval import Interval
 from windlass_lab.core.model import Case, Experiment
 from windlass_lab.core.plot_parts import Drawn
+from windlass_lab.core.ratios import ratio
 from windlass_lab.core.run_lines import Named
-from windlass_lab.core.verdict import (
-    INFORMATIVE,
-    NOT_ENOUGH_RUNS,
-    Comparison,
-    Subject,
-    meets_paper,
-    within,
-)
+from windlass_lab.core.verdict import Asked, Comparison, Subject
+from windlass_lab.papers.ecn_proxy.judge import held
 from windlass_lab.papers.ecn_proxy.plan import START_S, Test
-from windlass_lab.papers.ecn_proxy.ratios import Ratio, ratio
 from windlass_lab.papers.ecn_proxy.runs import Run
 from windlass_lab.papers.ecn_proxy.simulate import Simulated
 
 Runs = Mapping[str, Sequence[Run]]
-Bounds = tuple[float | None, float | None]
-NOT_JUDGED: Bounds = (None, None)
-# Runs of a test that have an interval.
-_FEWEST = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +91,13 @@ def over(
     runs: Runs,
     above: Named,
     below: Named,
-    bounds: Bounds,
+    asked: Asked | None,
+    fewest: int,
     published: float | None = None,
     headline: bool = False,
 ) -> Comparison | None:
-    """The median time of one test over that of another; None unless both were run.
-
-    Where the 95 % interval is wider than the bounds and overlaps them, the runs decide nothing, and
-    the figure is not judged; nor is it by single runs, which have no interval.
+    """The median time of one test over that of another; None unless both were run. The interval
+    of `fewest` runs or more decides whether it lies within what is asked.
     """
     measured = seconds(runs, above), seconds(runs, below)
     if not all(measured):
@@ -119,25 +109,6 @@ def over(
         measured=Estimate(found.value, found.sd, found.count),
         headline=headline,
         case=above.name,
+        fewest=fewest,
     )
-    interval = f"95 % interval {found.low:.3f} to {found.high:.3f}" if found.count > 1 else ""
-    judged = replace(within(subject, *bounds), paper=meets_paper(subject), why=interval)
-    if decides_nothing(found, bounds):
-        return replace(
-            judged, verdict=INFORMATIVE, why=": ".join(filter(None, (NOT_ENOUGH_RUNS, interval)))
-        )
-    return judged
-
-
-def decides_nothing(found: Ratio, bounds: Bounds) -> bool:
-    """Whether a ratio comes from too few runs to be held against the bounds, or from runs too far
-    apart.
-    """
-    low, high = bounds
-    if bounds == NOT_JUDGED:
-        return False
-    if found.count < _FEWEST:
-        return True
-    if low is None or high is None:
-        return False
-    return found.high - found.low > high - low and found.low <= high and found.high >= low
+    return held(subject, asked, Interval(found.low, found.high) if found.count > 1 else None)

@@ -1,7 +1,7 @@
 """The paper's box plots, published beside measured, and its tables."""
 
 from collections.abc import Mapping, Sequence
-from statistics import median
+from statistics import median, quantiles
 
 from windlass_lab.core.plot_parts import Drawn, Panel
 from windlass_lab.core.text import NONE, figure
@@ -33,6 +33,8 @@ _IN_TEXT = {
     ("upload", True): "4.7",
 }
 _IN_TEXT_LOAD = "3"
+# The height of the axis over the highest whisker, and from how many values quartiles are.
+_ROOM, _FEWEST = 1.12, 4
 
 
 def numbers(direction: str, load: str, cross: bool) -> tuple[str, ...]:
@@ -75,7 +77,7 @@ def draw(table: str, title: str, found: Sequence[Row], scale: float) -> Drawn:
         figure="",
         title=title,
         note="Boxes from quartile to quartile with the median; whiskers to the last run within "
-        f"1.5 times that; a point is a run.{shown}",
+        f"1.5 times that; a point is a run; ↑ names runs beyond the axis.{shown}",
         panels=panels,
         headings=("", "published, median", "measured, median", "measured, least to most"),
         rows=[_values(row) for row in found],
@@ -87,21 +89,52 @@ def _spec(chosen: Sequence[Row]) -> dict:
         _box("published", [(test, theirs) for test, theirs, _ in chosen]),
         _box("measured", [(test, ours) for test, _, ours in chosen]),
     ]
+    samples = [values for _, theirs, ours in chosen for values in (theirs, ours) if values]
+    top = _ROOM * max(upper_whisker(values) for values in samples)
     layout = {
         "boxmode": "group",
         "xaxis": {"type": "category"},
-        "yaxis": {"title": {"text": "seconds"}, "rangemode": "tozero"},
+        "yaxis": {"title": {"text": "seconds"}, "range": [0, top]},
         "hovermode": "closest",
         "showlegend": True,
+        "annotations": [_beyond(row, top) for row in chosen if _above(row, top)],
     }
     return {"data": [trace for trace in data if trace["y"]], "layout": layout}
 
 
+def upper_whisker(values: Sequence[float]) -> float:
+    """The last value within 1.5 times the quartiles' distance of the upper one."""
+    if len(values) < _FEWEST:
+        return max(values)
+    low, _, high = quantiles(values, n=4, method="inclusive")
+    return max(value for value in values if value <= high + 1.5 * (high - low))
+
+
+def _above(row: Row, top: float) -> list[float]:
+    _, theirs, ours = row
+    return sorted(value for value in (*theirs, *ours) if value > top)
+
+
+def _beyond(row: Row, top: float) -> dict:
+    """One run far from the others would leave no height for the boxes: it is named instead."""
+    above = _above(row, top)
+    return {
+        "x": _category(row[0]),
+        "y": 1,
+        "yref": "paper",
+        "yanchor": "top",
+        "text": "↑ " + ", ".join(f"{value:,.0f} s" for value in above),
+        "showarrow": False,
+    }
+
+
+def _category(test: Test) -> str:
+    return LABELS[test.configuration].replace(", ", ",<br>")
+
+
 def _box(role: str, samples: Sequence[tuple[Test, Sequence[float]]]) -> dict:
     points = [
-        (LABELS[test.configuration].replace(", ", ",<br>"), round(seconds, 3))
-        for test, values in samples
-        for seconds in values
+        (_category(test), round(seconds, 3)) for test, values in samples for seconds in values
     ]
     return {
         "type": "box",

@@ -1,10 +1,22 @@
 """The criteria of the tests, and their verdicts."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean, median
 
 from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.verdict import FAIL, INFORMATIVE, PASS, Comparison, Subject, meets_paper
+from windlass_lab.core.interval import FEWEST_RUNS, Interval
+from windlass_lab.core.ratios import ratio
+from windlass_lab.core.verdict import (
+    TRIVIAL,
+    Asked,
+    Comparison,
+    Subject,
+    informative,
+    meets_paper,
+    within,
+)
+from windlass_lab.papers.ecn_proxy import criteria
 from windlass_lab.papers.ecn_proxy.plan import (
     FILES,
     IDLE_PROXY,
@@ -17,31 +29,35 @@ from windlass_lab.papers.ecn_proxy.plan import (
     Test,
 )
 from windlass_lab.papers.ecn_proxy.published import published
-from windlass_lab.papers.ecn_proxy.ratios import ratio
 from windlass_lab.papers.ecn_proxy.runs import Run
 
 Runs = Mapping[str, Sequence[Run]]
 
-# Completion time through the proxy over end-to-end ECN's, with cross traffic; and over that without
-# ECN, without cross traffic.
-AS_NATIVE = (0.90, 1.05)
-AS_WITHOUT = (None, 1.01)
-_FAIR = (0.99, None)
-_ANSWERED = (0.98, None)
-_WAITING = (None, 0.06)
-Bounds = tuple[float | None, float | None]
+
+def is_the_same(test: Test) -> bool:
+    """Whether all configurations do the same, as where nothing is marked, or it is shown only."""
+    return not test.cross or test.load == FILES
 
 
-def judge(direction: str, load: str, runs: Runs) -> list[Comparison]:
-    """Every figure of a table."""
-    found = [*_with_cross_traffic(direction, load, runs), *_without(direction, load, runs)]
+# Bounds that other tests have too.
+AS_NATIVE, AS_WITHOUT = criteria.AS_NATIVE, criteria.AS_WITHOUT
+
+
+def judge(direction: str, load: str, runs: Runs, fewest: int) -> list[Comparison]:
+    """Every figure of a table; `fewest` runs decide a bound."""
+    found = [
+        *_with_cross_traffic(direction, load, runs, fewest),
+        *_without(direction, load, runs, fewest),
+    ]
     return [comparison for comparison in found if comparison is not None]
 
 
-def _with_cross_traffic(direction: str, load: str, runs: Runs) -> Iterator[Comparison | None]:
-    def pair(above: str, bounds: Bounds | None, headline: bool = False) -> Comparison | None:
+def _with_cross_traffic(
+    direction: str, load: str, runs: Runs, fewest: int
+) -> Iterator[Comparison | None]:
+    def pair(above: str, asked: Asked | None, headline: bool = False) -> Comparison | None:
         tests = [Test(direction, load, True, name) for name in (above, NATIVE)]
-        return _ratio(tests, runs, bounds, headline)
+        return _ratio(tests, runs, asked, fewest, headline)
 
     # The paper transferred single files once; they say less.
     yield pair(PROXY, None if load == FILES else AS_NATIVE, headline=load != FILES)
@@ -50,17 +66,19 @@ def _with_cross_traffic(direction: str, load: str, runs: Runs) -> Iterator[Compa
     yield pair(OWN_PROXIES, AS_NATIVE)
     test = Test(direction, load, True, PROXY)
     if test.connections > 1:
-        yield _fairness(test, runs)
+        yield _fairness(test, runs, fewest)
     yield _taken_on(test, runs)
     if direction == "upload":
         yield from _answers(test, runs)
 
 
-def _without(direction: str, load: str, runs: Runs) -> Iterator[Comparison | None]:
+def _without(direction: str, load: str, runs: Runs, fewest: int) -> Iterator[Comparison | None]:
     pairs = ((IDLE_PROXY, NEITHER), (NATIVE_PROXY, NATIVE), (PROXY, NEITHER))
     for names in pairs:
         tests = [Test(direction, load, False, name) for name in names]
-        yield _ratio(tests, runs, AS_WITHOUT)
+        # Without congestion there is nothing to mark: whatever the proxy does, it is 1.
+        found = _ratio(tests, runs, AS_WITHOUT, min(fewest, FEWEST_RUNS))
+        yield replace(found, kind=TRIVIAL) if found else None
 
 
 def _ratio_of_medians(above: Sequence[float] | None, below: Sequence[float] | None) -> float | None:
@@ -68,7 +86,11 @@ def _ratio_of_medians(above: Sequence[float] | None, below: Sequence[float] | No
 
 
 def _ratio(
-    tests: Sequence[Test], runs: Runs, bounds: Bounds | None, headline: bool = False
+    tests: Sequence[Test],
+    runs: Runs,
+    asked: Asked | None,
+    fewest: int,
+    headline: bool = False,
 ) -> Comparison | None:
     above, below = tests
     measured = [[run.seconds for run in runs.get(test.name, ())] for test in tests]
@@ -77,24 +99,45 @@ def _ratio(
     found = ratio(*measured)
     theirs = [published().get(test) for test in tests]
     traffic = "with cross traffic" if above.cross else "without cross traffic"
-    return _comparison(
-        f"Time, {LABELS[above.configuration]} over {LABELS[below.configuration]}, {traffic}",
-        above,
-        Estimate(found.value, found.sd, found.count),
-        bounds,
+    subject = replace(
+        _subject(
+            f"Time, {LABELS[above.configuration]} over {LABELS[below.configuration]}, {traffic}",
+            above,
+            Estimate(found.value, found.sd, found.count),
+        ),
         published=_ratio_of_medians(*theirs),
-        why=f"95 % interval {found.low:.3f} to {found.high:.3f}" if found.count > 1 else "",
         headline=headline,
+        fewest=fewest,
     )
+    compared = held(subject, asked, Interval(found.low, found.high))
+    # An idle proxy changes nothing, with cross traffic or without.
+    return replace(compared, kind=TRIVIAL) if IDLE_PROXY in _names(tests) else compared
 
 
-def _fairness(test: Test, runs: Runs) -> Comparison | None:
+def _names(tests: Sequence[Test]) -> list[str]:
+    return [test.configuration for test in tests]
+
+
+def held(subject: Subject, asked: Asked | None, span: Interval | None) -> Comparison:
+    """Against its bounds, if it has some, and against the published figure, if there is one."""
+    if asked is None:
+        about = replace(subject, criterion=criteria.PUBLISHED if subject.published else None)
+        return replace(informative(about), paper=meets_paper(about), interval=_ends(span))
+    return within(replace(subject, criterion=asked.criterion), asked.bounds, span)
+
+
+def _ends(span: Interval | None) -> tuple[float, float] | None:
+    return (span.low, span.high) if span else None
+
+
+def _fairness(test: Test, runs: Runs, fewest: int) -> Comparison | None:
     found = [run.fairness for run in runs.get(test.name, ())]
     if not found:
         return None
     what = "Fairness index of the connections, server ECN, proxy, with cross traffic"
     # The median: a connection whose SYN was lost goes on without ECN (RFC 3168 section 6.1.1.1).
-    return _comparison(what, test, Estimate(median(found), _estimate(found).sd, len(found)), _FAIR)
+    middle = Estimate(median(found), _estimate(found).sd, len(found))
+    return held(replace(_subject(what, test, middle), fewest=fewest), criteria.FAIR, None)
 
 
 def _taken_on(test: Test, runs: Runs) -> Comparison | None:
@@ -105,7 +148,7 @@ def _taken_on(test: Test, runs: Runs) -> Comparison | None:
         return None
     share = sum(proxy["proxied"] for proxy in proxies) / seen
     what = "Connections that the proxy took on, with cross traffic"
-    return _comparison(what, test, Estimate(share, 0.0, len(proxies)), None)
+    return held(_subject(what, test, Estimate(share, 0.0, len(proxies))), None, None)
 
 
 def _answers(test: Test, runs: Runs) -> Iterator[Comparison]:
@@ -121,12 +164,17 @@ def _answers(test: Test, runs: Runs) -> Iterator[Comparison]:
     passed = [proxy["passed_over"] for proxy in proxies]
     answered = sum(ended) / max(1, sum(ended) + sum(passed))
     what = "Marks (ECE episodes) answered by the sender, with cross traffic"
-    yield _comparison(what, test, Estimate(answered, 0.0, len(proxies)), _ANSWERED)
+    yield _of_all(what, test, Estimate(answered, 0.0, len(proxies)), criteria.ANSWERED)
     waiting = sum(proxy["ect_waiting"] for proxy in proxies) / max(
         1, sum(p["ect"] for p in proxies)
     )
     what = "Share of ECT packets sent while an answer waits"
-    yield _comparison(what, test, Estimate(waiting, 0.0, len(proxies)), _WAITING)
+    yield _of_all(what, test, Estimate(waiting, 0.0, len(proxies)), criteria.WAITING)
+
+
+def _of_all(what: str, test: Test, measured: Estimate, asked: Asked) -> Comparison:
+    """A share of thousands of packets, over all runs together."""
+    return held(replace(_subject(what, test, measured), exact=True), asked, None)
 
 
 def _estimate(values: Sequence[float]) -> Estimate:
@@ -135,41 +183,8 @@ def _estimate(values: Sequence[float]) -> Estimate:
     return Estimate(mean, variance**0.5, len(values))
 
 
-def _comparison(
-    quantity: str,
-    test: Test,
-    measured: Estimate,
-    bounds: Bounds | None,
-    published: float | None = None,
-    why: str = "",
-    headline: bool = False,
-) -> Comparison:
-    low, high = bounds or (None, None)
-    inside = (low is None or measured.mean >= low) and (high is None or measured.mean <= high)
+def _subject(quantity: str, test: Test, measured: Estimate) -> Subject:
     prefix = "Files" if test.load == FILES else f"{test.load} conn."
-    return Comparison(
-        quantity=f"{test.direction.capitalize()}, {prefix}: {quantity}",
-        unit="",
-        flow=None,
-        published=published,
-        reference=None,
-        measured=measured,
-        target=None,
-        allowed=_allowed(low, high),
-        low=low,
-        high=high,
-        verdict=INFORMATIVE if bounds is None else PASS if inside else FAIL,
-        paper=meets_paper(Subject(quantity, published=published, measured=measured)),
-        why=why,
-        headline=headline,
-        case=test.name,
-        key="",
+    return Subject(
+        f"{test.direction.capitalize()}, {prefix}: {quantity}", measured=measured, case=test.name
     )
-
-
-def _allowed(low: float | None, high: float | None) -> str:
-    if low is not None and high is not None:
-        return f"{low:g} to {high:g}"
-    if low is not None:
-        return f"≥ {low:g}"
-    return f"≤ {high:g}" if high is not None else ""

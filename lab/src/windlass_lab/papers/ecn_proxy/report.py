@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from windlass_lab.core import output, text
+from windlass_lab.core.document import experiment_document
+from windlass_lab.core.interval import FEWEST_RUNS, FEWEST_SEEDS
 from windlass_lab.core.model import Experiment, Paper
 from windlass_lab.core.page import judged_tiles, render, verdict_tables
 from windlass_lab.core.plot_parts import Drawn, as_csv
-from windlass_lab.core.verdict import INFORMATIVE, Comparison, failures
-from windlass_lab.papers.ecn_proxy import figures
+from windlass_lab.core.verdict import INFORMATIVE, Comparison
+from windlass_lab.papers.ecn_proxy import criteria, figures
 from windlass_lab.papers.ecn_proxy.extras import EXTRAS
 from windlass_lab.papers.ecn_proxy.judge import judge
 from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS, LOADS, Test
@@ -17,31 +19,28 @@ from windlass_lab.papers.ecn_proxy.runs import Run
 Runs = Mapping[str, Sequence[Run]]
 
 
-def experiments(runs: Runs, judged: bool = True) -> list[dict]:
-    """The documents of what was run; the figures of tables may be but shown."""
+def experiments(runs: Runs, real: bool, judged: bool = True) -> list[dict]:
+    """The documents of what was run, on kernels (`real`) or simulated; the figures of tables may be
+    but shown.
+    """
+    fewest = FEWEST_RUNS if real else FEWEST_SEEDS
     found = []
     for direction in DIRECTIONS:
         for load in LOADS:
-            comparisons = judge(direction, load, runs)
+            comparisons = judge(direction, load, runs, fewest)
             if not judged:
                 comparisons = [
                     replace(each, verdict=INFORMATIVE, paper=INFORMATIVE) for each in comparisons
                 ]
             if not comparisons:
                 continue
-            found.append(_document(Test(direction, load, True, "").table, comparisons))
+            table = Test(direction, load, True, "").table
+            found.append(experiment_document(table, criteria.FIRST_RESULT, comparisons))
     for name, extra in EXTRAS.items():
         if comparisons := extra.judge(runs):
-            found.append(_document(name, comparisons))
+            first = extra.experiment.first_result
+            found.append(experiment_document(name, first, comparisons))
     return found
-
-
-def _document(name: str, comparisons: Sequence[Comparison]) -> dict:
-    return {
-        "id": name,
-        "passed": not failures(comparisons),
-        "comparisons": [comparison.to_json() for comparison in comparisons],
-    }
 
 
 def files(paper: Paper, results: Mapping, _series: Mapping) -> dict[str, str]:

@@ -10,6 +10,7 @@ from windlass_lab import __version__
 from windlass_lab.core import output, provenance
 from windlass_lab.core.choose import select
 from windlass_lab.core.errors import LabError
+from windlass_lab.core.interval import FEWEST_RUNS, FEWEST_SEEDS
 from windlass_lab.core.locate import find_experiments
 from windlass_lab.core.model import Experiment, Paper
 from windlass_lab.core.reproduce import no_series
@@ -20,6 +21,7 @@ from windlass_lab.papers.ecn_proxy import measure, report, simulate
 from windlass_lab.papers.ecn_proxy.aside_kernel import KernelCell, SimulatedCell
 from windlass_lab.papers.ecn_proxy.emulated import measure_emulated
 from windlass_lab.papers.ecn_proxy.extras import EXTRAS
+from windlass_lab.papers.ecn_proxy.judge import is_the_same
 from windlass_lab.papers.ecn_proxy.plan import DEMO, DEMO_SCALE, Test, all_tests, demo_tests
 from windlass_lab.papers.ecn_proxy.published import published
 from windlass_lab.papers.ecn_proxy.runs import Store
@@ -27,15 +29,19 @@ from windlass_lab.papers.ecn_proxy.sch_red import ThroughSchRed
 from windlass_lab.papers.ecn_proxy.simulate import Simulated
 from windlass_lab.testbed import check
 
-# Of each test, by default.
-RUNS = 10
+# Of each test, by default: what decides a bound, on kernels and in the simulator. Tests that are
+# alike by their nature, or shown only, have as many as on kernels.
+RUNS, RUNS_SIMULATED = FEWEST_RUNS, FEWEST_SEEDS
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the tests are made; `jobs` runs, or testbeds, at a time; `tests`: globs, none is all."""
+    """How the tests are made; `jobs` runs, or testbeds, at a time; `tests`: globs, none is all.
+    `runs_of_the_same` are those of tests that are alike by their nature, or shown only.
+    """
 
     runs: int
+    runs_of_the_same: int
     jobs: int
     seed: int
     scale: float
@@ -91,7 +97,7 @@ def reproduce(
         "commands": [_command(paper, experiments, options)],
         "published": theirs,
         "summaries": {name: {"runs": [asdict(run) for run in of]} for name, of in runs.items()},
-        "experiments": report.experiments(runs, judged),
+        "experiments": report.experiments(runs, options.real, judged),
     }
 
 
@@ -116,7 +122,8 @@ def _tests(wanted: Collection[str], real: bool, progress: Progress) -> list[Name
 def reproduce_request(request: Request) -> tuple[dict, dict]:
     """The same by the options of the command line; there is no time series."""
     options = Options(
-        runs=request.replicates or RUNS,
+        runs=request.replicates or (RUNS if request.real else RUNS_SIMULATED),
+        runs_of_the_same=request.replicates or RUNS,
         jobs=request.jobs,
         seed=request.seed,
         scale=request.scale,
@@ -140,7 +147,9 @@ def reproduce_request(request: Request) -> tuple[dict, dict]:
 
 def for_demo(options: Options) -> Options:
     """Those with which the demonstration runs: once, on this kernel, all testbeds side by side."""
-    return replace(options, runs=1, jobs=len(demo_tests()), scale=DEMO_SCALE, real=True)
+    return replace(
+        options, runs=1, runs_of_the_same=1, jobs=len(demo_tests()), scale=DEMO_SCALE, real=True
+    )
 
 
 def _run(
@@ -154,6 +163,7 @@ def _run(
     seeds = range(options.seed, options.seed + options.runs)
     # Every test once, then every test again: what is broken off has something of each.
     most = {test.name: extra.most_runs for extra in EXTRAS.values() for test in extra.tests()}
+    most |= {test.name: options.runs_of_the_same for test in all_tests() if is_the_same(test)}
     wanted = [
         (test, seed)
         for made, seed in enumerate(seeds)

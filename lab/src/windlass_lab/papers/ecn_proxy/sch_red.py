@@ -7,9 +7,11 @@ matter.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from windlass_lab.core.interval import FEWEST_RUNS
 from windlass_lab.core.model import Experiment
 from windlass_lab.core.plot_parts import Drawn
 from windlass_lab.core.verdict import Comparison
+from windlass_lab.papers.ecn_proxy import criteria
 from windlass_lab.papers.ecn_proxy.by_connections import (
     COUNTS,
     bars,
@@ -19,7 +21,6 @@ from windlass_lab.papers.ecn_proxy.by_connections import (
     table,
 )
 from windlass_lab.papers.ecn_proxy.extra import Extra, Runs, over, seconds
-from windlass_lab.papers.ecn_proxy.judge import AS_NATIVE, AS_WITHOUT
 from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS, LABELS, NATIVE, NEITHER, PROXY
 
 # Five connections keep RED above its upper threshold, where a run depends on which SYN it drops.
@@ -63,8 +64,10 @@ def judge(runs: Runs) -> list[Comparison]:
 def _of_load(direction: str, load: str, runs: Runs) -> Iterator[Comparison | None]:
     none, proxy, native = (ThroughSchRed(direction, load, name) for name in CONFIGURATIONS)
     prefix = f"{direction.capitalize()}, {load} conn., sch_red: Time, {LABELS[PROXY]} over"
-    yield over(f"{prefix} {LABELS[NATIVE]}", runs, proxy, native, AS_NATIVE)
-    yield over(f"{prefix} {LABELS[NEITHER]}", runs, proxy, none, AS_WITHOUT)
+    yield over(f"{prefix} {LABELS[NATIVE]}", runs, proxy, native, criteria.SCH_RED, FEWEST_RUNS)
+    yield over(
+        f"{prefix} {LABELS[NEITHER]}", runs, proxy, none, criteria.SCH_RED_WITHOUT, FEWEST_RUNS
+    )
 
 
 def _by_count(direction: str, name: str) -> Callable[[str], ThroughSchRed]:
@@ -105,6 +108,7 @@ SCH_RED = Extra(
         "the empty path has a round trip of 0.03 ms. The bounds are those of the main tests.",
         quick=False,
         seconds=2500.0,
+        first_result=criteria.FIRST_BEYOND,
         kind="emulated machine",
         needs_root=True,
     ),

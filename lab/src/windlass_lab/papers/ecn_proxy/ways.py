@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from windlass_lab.core.interval import FEWEST_RUNS
 from windlass_lab.core.model import Experiment
 from windlass_lab.core.plot_parts import Drawn
 from windlass_lab.core.verdict import Comparison
+from windlass_lab.papers.ecn_proxy import criteria
 from windlass_lab.papers.ecn_proxy.by_connections import (
     COUNTS,
     bars,
@@ -13,8 +15,7 @@ from windlass_lab.papers.ecn_proxy.by_connections import (
     ratios,
     table,
 )
-from windlass_lab.papers.ecn_proxy.extra import NOT_JUDGED, Extra, Runs, over, seconds
-from windlass_lab.papers.ecn_proxy.judge import AS_NATIVE
+from windlass_lab.papers.ecn_proxy.extra import Extra, Runs, over, seconds
 from windlass_lab.papers.ecn_proxy.plan import (
     CLIENT_OPENS,
     IPV6,
@@ -60,9 +61,9 @@ def _of_way(direction: str, way: str, runs: Runs) -> Iterator[Comparison | None]
         none, proxy, native = (_by_count(direction, way, c)(load) for c in _CONFIGURATIONS)
         prefix = f"{direction.capitalize()}, {_WAYS[direction, way]}, {load} conn.: Time"
         name = f"{prefix}, {LABELS[PROXY]} over {LABELS[NATIVE]}"
-        yield over(name, runs, proxy, native, AS_NATIVE)
+        yield over(name, runs, proxy, native, criteria.OTHER_WAYS, FEWEST_RUNS)
         name = f"{prefix}, {LABELS[NEITHER]} over {LABELS[NATIVE]}"
-        yield over(name, runs, none, native, NOT_JUDGED)
+        yield over(name, runs, none, native, None, FEWEST_RUNS)
 
 
 def draw(runs: Runs) -> list[Drawn]:
@@ -97,6 +98,7 @@ WAYS = Extra(
         "clients do; and both directions run over IPv6. The bound is that of the main tests.",
         quick=False,
         seconds=7200.0,
+        first_result=criteria.FIRST_BEYOND,
         kind="testbed",
         needs_root=True,
     ),

@@ -1,13 +1,15 @@
 """Experiments of T. Hamann, A New Fair Window Algorithm for ECN Capable TCP (New-ECN), 1999."""
 
 import math
+from collections.abc import Callable
 
+from windlass_lab.core.bounds import Bounds
 from windlass_lab.core.model import (
-    Ascending,
     AtLeast,
     BarPlot,
     Case,
     Check,
+    Effect,
     Experiment,
     Flows,
     Near,
@@ -20,37 +22,32 @@ from windlass_lab.core.model import (
     SeriesPlot,
     Shown,
     SimpleModel,
+    Statement,
     TracePlot,
 )
 from windlass_lab.core.verdict import Tolerance
+from windlass_lab.papers.new_ecn import criteria
 from windlass_lab.papers.new_ecn.beyond import MODERN, beyond_the_paper
 from windlass_lab.papers.new_ecn.friendliness import what_others_lose
 from windlass_lab.papers.new_ecn.gateways import several_gateways
 from windlass_lab.papers.new_ecn.on_kernel import on_a_kernel
 from windlass_lab.papers.new_ecn.parameters import better_parameters
 from windlass_lab.papers.new_ecn.plan import (
-    BOTTLENECK,
     CWND,
     CWND_IN_TIME,
-    DROPS,
     FAIRNESS,
     FAIRNESS_TOLERANCE,
-    FRIENDLY,
     MARKS,
     MODEL_CWND,
     MODEL_FAIRNESS,
-    RATE_TOLERANCE,
     S1_ECN,
     S1_NEW,
-    SHARE,
     SLOPE,
     SLOPE_IN_TIME,
     SRTT,
     SRTT_IN_TIME,
-    STEADY_RATE,
-    STEADY_SHARE,
+    STEADY_FAIRNESS,
     TENTH,
-    WHOLE_TOTAL,
     ack_plot,
     new_against_ecn,
     rate_bars,
@@ -60,7 +57,11 @@ from windlass_lab.papers.new_ecn.published import CWND_RATIOS, POWERS, SLOPE_RAT
 from windlass_lab.papers.new_ecn.queue_papers import two_queues
 from windlass_lab.papers.new_ecn.queues import other_queues
 from windlass_lab.papers.new_ecn.robustness import what_it_survives
+from windlass_lab.papers.new_ecn.section_4_3 import section_4_3
 from windlass_lab.papers.new_ecn.stationary import the_cycle_model
+
+# The rule of the word elsewhere (`core.words`).
+FAIR, NOT_FAIR = Bounds(low=0.95), Bounds(high=math.nextafter(0.95, 0))
 
 _MODEL = "3.2 The simple model"
 _FAIRNESS = "4.2 Fairness"
@@ -93,48 +94,59 @@ def _simple_model() -> Experiment:
         "as the text suggests, windows are smaller.",
         quick=True,
         seconds=1,
+        first_result=criteria.BEGINNING,
         models=models,
         checks=[
-            AtLeast(printed, MODEL_FAIRNESS, 0.98),
-            Near(printed, MODEL_CWND, TENTH, Flows.EACH),
-            *(Near(name, MODEL_FAIRNESS, Tolerance(absolute=0.02)) for name in others),
-            *(Near(name, MODEL_CWND, TENTH, Flows.EACH) for name in others),
-        ],
-        plots=[
-            SeriesPlot(
-                "model-rates",
-                "3.2",
-                "Rates",
-                [printed],
-                "rate_packets_per_s",
-                "packets/s",
-                zoom_s=10,
-                says="the two rates are almost the same, and synchronised; fairness index 0.99",
-                keys=[MODEL_FAIRNESS.key],
+            AtLeast(printed, MODEL_FAIRNESS, 0.98, criterion=criteria.MODEL),
+            Near(printed, MODEL_CWND, TENTH, Flows.EACH, criterion=criteria.MODEL),
+            *(
+                Near(name, MODEL_FAIRNESS, Tolerance(absolute=0.02), criterion=criteria.MODEL)
+                for name in others
             ),
-            SeriesPlot(
-                "model-windows",
-                "3.3",
-                "Windows",
-                [printed],
-                "cwnd_packets",
-                "packets",
-                zoom_s=10,
-                says="mean windows of 18.1 and 10.4 packets, nearly in proportion to the RTT",
-                keys=[MODEL_CWND.key],
-            ),
-            TracePlot(
-                "model-trace",
-                "3.4",
-                "Rate trace",
-                [printed],
-                "rate_packets_per_s",
-                "packets/s",
-                says="the rates settle close to the line of fairness",
-                keys=[MODEL_FAIRNESS.key],
+            *(
+                Near(name, MODEL_CWND, TENTH, Flows.EACH, criterion=criteria.MODEL)
+                for name in others
             ),
         ],
+        plots=_model_plots(printed),
     )
+
+
+def _model_plots(printed: str) -> list[Plot]:
+    return [
+        SeriesPlot(
+            "model-rates",
+            "3.2",
+            "Rates",
+            [printed],
+            "rate_packets_per_s",
+            "packets/s",
+            zoom_s=10,
+            says="the two rates are almost the same, and synchronised; fairness index 0.99",
+            keys=[MODEL_FAIRNESS.key],
+        ),
+        SeriesPlot(
+            "model-windows",
+            "3.3",
+            "Windows",
+            [printed],
+            "cwnd_packets",
+            "packets",
+            zoom_s=10,
+            says="mean windows of 18.1 and 10.4 packets, nearly in proportion to the RTT",
+            keys=[MODEL_CWND.key],
+        ),
+        TracePlot(
+            "model-trace",
+            "3.4",
+            "Rate trace",
+            [printed],
+            "rate_packets_per_s",
+            "packets/s",
+            says="the rates settle close to the line of fairness",
+            keys=[MODEL_FAIRNESS.key],
+        ),
+    ]
 
 
 def _setup_1() -> Experiment:
@@ -148,6 +160,7 @@ def _setup_1() -> Experiment:
         "round-trip time, so that the rates meet. TCP 1 has the longest round trip, 190 ms.",
         quick=True,
         seconds=6,
+        first_result=criteria.BEGINNING,
         cases=(S1_NEW,),
         checks=_setup_1_checks(case),
         tables=[
@@ -171,14 +184,27 @@ def _setup_1_checks(case: str) -> list[Check]:
     trace, ratios = Tolerance(relative=0.10), Tolerance(relative=0.15)
     powers = {pair: _power_of(SLOPE_RATIOS[pair], SRTT_RATIOS[pair]) for pair in SLOPE_RATIOS}
     return [
-        Near(case, CWND, trace, Flows.EACH),
-        Near(case, SRTT, trace, Flows.EACH),
-        Near(case, SLOPE, trace, Flows.EACH),
-        Near(case, MARKS, Tolerance(relative=0.20), Flows.EACH),
-        Pairs(case, PairFigure.RATIO, srtt, SRTT_RATIOS, ratios),
-        Pairs(case, PairFigure.RATIO, cwnd, CWND_RATIOS, ratios),
-        Pairs(case, PairFigure.RATIO, slope, SLOPE_RATIOS, ratios),
-        Pairs(case, PairFigure.EXPONENT, power, powers, Tolerance(absolute=0.1)),
+        *(
+            Near(case, quantity, trace, Flows.EACH, criterion=criteria.TABLE_4_4)
+            for quantity in (CWND, SRTT, SLOPE)
+        ),
+        Near(case, MARKS, Tolerance(relative=0.20), Flows.EACH, criterion=criteria.TABLE_4_4),
+        *(
+            Pairs(case, PairFigure.RATIO, what, published, ratios, criterion=criteria.RATIOS)
+            for what, published in (
+                (srtt, SRTT_RATIOS),
+                (cwnd, CWND_RATIOS),
+                (slope, SLOPE_RATIOS),
+            )
+        ),
+        Pairs(
+            case,
+            PairFigure.EXPONENT,
+            power,
+            powers,
+            Tolerance(absolute=0.1),
+            criterion=criteria.RATIOS,
+        ),
         _setup_1_fairness(),
         Shown(case, CWND_IN_TIME, Flows.EACH),
         Shown(case, SRTT_IN_TIME, Flows.EACH),
@@ -241,16 +267,32 @@ def _setup_1_plots(case: str) -> list[Plot]:
 def _setup_1_fairness(*, headline: bool = False) -> Near:
     """Figures 4.2 and 4.8 both rest on this one."""
     tolerance = Tolerance(absolute=0.02)
-    return Near(S1_NEW.name, FAIRNESS, tolerance, target=0.985, headline=headline)
+    return Near(
+        S1_NEW.name,
+        FAIRNESS,
+        tolerance,
+        target=0.985,
+        headline=headline,
+        criterion=criteria.WHOLE_RUN,
+    )
 
 
 def _power_of(ratio: float, base: float) -> float:
     return round(math.log(ratio) / math.log(base), 3)
 
 
-def _setup_2(p_max: str, shows: str, tolerance: Tolerance, figure: str, says: str) -> Experiment:
+def _setup_2(
+    p_max: str,
+    shows: str,
+    tolerance: Tolerance,
+    figure: str,
+    says: str,
+    words: Callable[[str, str], list[Check]],
+) -> Experiment:
+    """`words` are the checks of what the text says, of New-ECN's case and ECN Reno's."""
     stem = f"s2_2M_p{p_max}"
     cases, checks, bars = new_against_ecn(stem, tolerance)
+    checks += words(cases[0].name, cases[1].name)
     acks = ack_plot(stem, figure, [cases[0].name], says)
     return Experiment(
         id=f"4.2.1-setup2-p{p_max}",
@@ -260,18 +302,61 @@ def _setup_2(p_max: str, shows: str, tolerance: Tolerance, figure: str, says: st
         shows=shows,
         quick=False,
         seconds=5,
+        first_result=criteria.BEGINNING,
         cases=cases,
         checks=checks,
         plots=[acks, *bars],
     )
 
 
+def _no_longer_fair(new: str, ecn: str) -> list[Check]:
+    return [
+        Statement(
+            new, STEADY_FAIRNESS, "no longer fair", NOT_FAIR, criterion=criteria.SETUP_2_UNFAIR
+        ),
+        Effect(
+            new,
+            ecn,
+            STEADY_FAIRNESS,
+            "as ECN Reno",
+            Bounds(0.9, 1.1),
+            criterion=criteria.SETUP_2_AS_ECN,
+        ),
+    ]
+
+
+def _fair_again(new: str, _ecn: str) -> list[Check]:
+    return [Statement(new, STEADY_FAIRNESS, "fair again", FAIR, criterion=criteria.SETUP_2_FAIR)]
+
+
 def _section_4_2_2() -> Experiment:
     names = [S1_NEW.name, S1_ECN.name]
     cases, checks, bars = new_against_ecn("s1_10M_p0.1", FAIRNESS_TOLERANCE)
-    whole_run = [
+    # From 10 s to 20 s: the steady span of a run that ends then.
+    early = [
+        Case(f"{case.name}@20s", f"{case.label}, 10 to 20 s", case.stem, {"duration": "20s"})
+        for case in cases
+    ]
+    after_ten = Quantity(STEADY_FAIRNESS.key, "Fairness index, from 10 s to 20 s")
+    whole_run: list[Check] = [
         _setup_1_fairness(headline=True),
-        Near(S1_ECN.name, FAIRNESS, Tolerance(absolute=0.04), target=0.482, headline=True),
+        Near(
+            S1_ECN.name,
+            FAIRNESS,
+            Tolerance(absolute=0.04),
+            target=0.482,
+            headline=True,
+            criterion=criteria.WHOLE_RUN,
+        ),
+        *(
+            Statement(case.name, after_ten, says, means, criterion=criteria.AFTER_TEN_SECONDS)
+            for case, says, means in zip(
+                early,
+                ("similar rates after roughly ten seconds", "still biased"),
+                (FAIR, NOT_FAIR),
+                strict=True,
+            )
+        ),
     ]
     fairness = BarPlot("s1_10M_p0.1-fairness", "Fairness index, whole run", names, FAIRNESS)
     says = (
@@ -287,7 +372,8 @@ def _section_4_2_2() -> Experiment:
         "equally with New-ECN, by their round-trip times with ECN Reno.",
         quick=True,
         seconds=12,
-        cases=cases,
+        first_result=criteria.BEGINNING,
+        cases=[*cases, *early],
         checks=[*whole_run, *checks],
         plots=[
             ack_plot("s1_10M_p0.1", "4.8", names, says, [FAIRNESS.key], zoom_s=10),
@@ -307,6 +393,7 @@ def _many_flows() -> Experiment:
         shows="Sixteen New-ECN flows with round-trip times of 10 to 90 ms get similar rates.",
         quick=False,
         seconds=12,
+        first_result=criteria.BEGINNING,
         cases=cases,
         checks=checks,
         plots=[
@@ -334,6 +421,7 @@ def _plain_reno() -> Experiment:
         "Dropping instead of marking is no fairer.",
         quick=False,
         seconds=14,
+        first_result=criteria.BEGINNING,
         cases=cases,
         checks=[
             check
@@ -341,84 +429,6 @@ def _plain_reno() -> Experiment:
             for check in rates_and_fairness(name, wide.get(name, FAIRNESS_TOLERANCE))
         ],
         plots=[rate_bars("reno", names)],
-    )
-
-
-def _single_flows() -> Experiment:
-    cases = (
-        Case("single_5M_reno", "Reno"),
-        Case("single_5M_ecn", "ECN Reno"),
-        Case("single_5M_newecn", "New-ECN"),
-        Case("single_5M_newecn_sink8", "New-ECN, one echo per CE"),
-    )
-    names = [case.name for case in cases]
-    newest = names[2]
-    return Experiment(
-        id="4.3.1",
-        chapter=_FRIENDLINESS,
-        section="4.3.1, Figure 4.10, equations 4.4 and 4.5",
-        title="One flow alone",
-        shows="A single flow of New-ECN gets a little more out of a 5 Mbit/s link than one of "
-        "ECN Reno, and both more than plain Reno: a little more, too, than the bound that Floyd "
-        "and Fall call TCP-friendly, 1.5 sqrt(2/3) B / (R sqrt(p)), with p from drops alone. The "
-        "paper itself doubts that the bound is meant for a sender that is marked instead.",
-        quick=False,
-        seconds=8,
-        cases=cases,
-        checks=[
-            *(Near(name, WHOLE_TOTAL, Tolerance(relative=0.03)) for name in names),
-            *(Near(name, STEADY_RATE, RATE_TOLERANCE, Flows.EACH) for name in names),
-            Ascending(names[:3], WHOLE_TOTAL),
-            Near(newest, BOTTLENECK, Tolerance(relative=0.02)),
-            Near(newest, DROPS, TENTH),
-            Near(newest, FRIENDLY, Tolerance(relative=0.05)),
-            *(Shown(name, FRIENDLY) for name in (names[0], names[1], names[3])),
-        ],
-        plots=[
-            ack_plot(
-                "single_5M",
-                "4.10",
-                names[:3],
-                "mean rates of 1077, 1157 and 1208 packets/s",
-                keys=[WHOLE_TOTAL.key],
-            ),
-            BarPlot("single-rates", "Rate of a single flow, whole run", names, WHOLE_TOTAL),
-            BarPlot("single-bound", "The bound of equation 4.4", names, FRIENDLY),
-        ],
-    )
-
-
-def _friendliness(
-    id_: str, figure: str, other: str, cases: tuple[Case, Case, Case], share: float
-) -> Experiment:
-    mixed, alone, by_text = (case.name for case in cases)
-    return Experiment(
-        id=id_,
-        chapter=_FRIENDLINESS,
-        section=f"{id_}, Figure {figure}",
-        title=f"New-ECN beside {other}",
-        shows=f"Three flows of New-ECN and three of {other} share 10 Mbit/s, against six of "
-        f"{other}. The scripts had the receivers of New-ECN echo until CWR; the text wants one "
-        "echo per CE, which is shown too.",
-        quick=False,
-        seconds=14,
-        cases=cases,
-        checks=[
-            Near(mixed, SHARE, Tolerance(absolute=0.03), target=share, headline=True),
-            *(Near(name, STEADY_SHARE, Tolerance(absolute=0.03)) for name in (mixed, by_text)),
-            *(check for case in cases for check in rates_and_fairness(case.name)),
-        ],
-        plots=[
-            ack_plot(
-                f"mix-{id_}",
-                figure,
-                [mixed, alone],
-                "the New-ECN flows get roughly half of the link and share it almost equally; the "
-                "others keep their bias",
-                keys=[SHARE.key],
-            ),
-            rate_bars(f"mix-{id_}", [mixed, alone, by_text]),
-        ],
     )
 
 
@@ -441,6 +451,7 @@ NEW_ECN = Paper(
             Tolerance(absolute=0.08),
             "4.6",
             "no longer a fair sharing: close to what ECN Reno does",
+            _no_longer_fair,
         ),
         _setup_2(
             "0.2",
@@ -448,33 +459,12 @@ NEW_ECN = Paper(
             FAIRNESS_TOLERANCE,
             "4.7",
             "fair again",
+            _fair_again,
         ),
         _section_4_2_2(),
         _many_flows(),
         _plain_reno(),
-        _single_flows(),
-        _friendliness(
-            "4.3.2",
-            "4.11",
-            "Reno",
-            (
-                Case("mix_3new_3reno", "3 New-ECN, 3 Reno"),
-                Case("mix_6reno", "6 Reno"),
-                Case("mix_3new_3reno_sink8", "3 New-ECN with one echo per CE, 3 Reno"),
-            ),
-            0.568,
-        ),
-        _friendliness(
-            "4.3.3",
-            "4.12",
-            "ECN Reno",
-            (
-                Case("mix_3new_3ecn", "3 New-ECN, 3 ECN Reno"),
-                Case("mix_6ecn", "6 ECN Reno"),
-                Case("mix_3new_3ecn_sink8", "3 New-ECN with one echo per CE, 3 ECN Reno"),
-            ),
-            0.542,
-        ),
+        *section_4_3(),
         *on_a_kernel(),
         *beyond_the_paper(),
         several_gateways(),

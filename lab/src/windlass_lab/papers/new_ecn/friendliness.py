@@ -1,27 +1,53 @@
 """What other flows lose beside New-ECN, compared with beside as many more of their own kind."""
 
-from windlass_lab.core.model import Case, Experiment, Line, Over, Quantity, Shown, SweepPlot
+from datetime import date
+
+from windlass_lab.core.bounds import Bounds
+from windlass_lab.core.model import (
+    BarPlot,
+    Case,
+    Compared,
+    Effect,
+    Experiment,
+    Line,
+    Quantity,
+    SweepPlot,
+)
+from windlass_lab.papers.new_ecn import criteria
 
 _MARKING = (0.05, 0.2, 0.33, 0.5, 1.0)
 OTHERS = Quantity(
     "last_three_packets_per_s", "Rate of the last three flows, from 10 s", "packets/s"
 )
-LONGEST = Quantity("longest_over_shortest", "Rate of the longest round trip over the shortest's")
+
+
+# Of Reno's and of ECN Reno's flows, with each receiver, in the paper's words.
+_SAYS = (
+    *(("no considerable effect", Bounds(0.95, 1.05), criteria.NO_EFFECT),) * 2,
+    *(("not significantly reduced", Bounds(low=0.95), criteria.NO_EFFECT),) * 2,
+)
 
 
 def what_others_lose() -> Experiment:
     """Three flows beside three of another kind, against six of their own."""
     reno, ecn = Case("mix_6reno", "6 Reno"), Case("mix_6ecn", "6 ECN Reno")
-    beside = [
+    # The scripts' receiver, and the text's.
+    of_paper = [
         (Case("mix_3new_3reno", "3 New-ECN, 3 Reno"), reno),
-        (_first_three("mix_3new_3reno", "vegas", "3 Vegas, 3 Reno", ecn=False), reno),
+        (Case("mix_3new_3reno_sink8", "3 New-ECN with one echo per CE, 3 Reno"), reno),
         (Case("mix_3new_3ecn", "3 New-ECN, 3 ECN Reno"), ecn),
+        (Case("mix_3new_3ecn_sink8", "3 New-ECN with one echo per CE, 3 ECN Reno"), ecn),
+    ]
+    others = [
+        (_first_three("mix_3new_3reno", "vegas", "3 Vegas, 3 Reno", ecn=False), reno),
         (_first_three("mix_3new_3ecn", "cubic", "3 CUBIC, 3 ECN Reno", ecn=True), ecn),
     ]
+    beside = [*of_paper, *others]
+    names = [reno.name, *(case.name for case, _ in beside[:2])]
+    names += [ecn.name, *(case.name for case, _ in beside[2:4])]
     marked = {
         p_max: [_at(stem, p_max) for stem in ("mix_3new_3ecn", "mix_6ecn")] for p_max in _MARKING
     }
-    bias = {p_max: _at("s1_10M_p0.1_newecn", p_max) for p_max in _MARKING}
     return Experiment(
         id="friendliness",
         chapter="Beyond the paper",
@@ -30,29 +56,41 @@ def what_others_lose() -> Experiment:
         shows="Section 4.3 has New-ECN's share of the link. What counts for the others is what "
         "they would have without it: beside three flows of New-ECN three of Reno get an eighth "
         "less than beside three more of Reno, and three of ECN Reno a twelfth less.",
+        reading="The scripts of the paper had the receivers of New-ECN echo until CWR, its text "
+        "wants one echo for each CE: both are judged. Six flows that share alike have three of six "
+        "shares, so that what the others keep is 2 (1 - share of New-ECN).",
         quick=False,
         seconds=30,
+        first_result=date(2026, 11, 26),
         cases=[
             *(case for case, _ in beside),
             reno,
             ecn,
             *(case for pair in marked.values() for case in pair),
-            *bias.values(),
         ],
         checks=[
-            *(Over(case.name, own.name, OTHERS) for case, own in beside),
-            *(Over(new.name, own.name, OTHERS) for new, own in marked.values()),
-            *(Shown(case.name, LONGEST) for case in bias.values()),
+            *(
+                Effect(
+                    case.name, own.name, OTHERS, says, within, criterion=criterion, headline=True
+                )
+                for (case, own), (says, within, criterion) in zip(of_paper, _SAYS, strict=True)
+            ),
+            *(Compared(case.name, own.name, OTHERS) for case, own in others),
+            *(Compared(new.name, own.name, OTHERS) for new, own in marked.values()),
         ],
         plots=[
+            BarPlot("others-rates", "Rate of the last three flows", names, OTHERS),
             SweepPlot(
-                "bias",
-                "Rate of the flow of 190 ms over that of 4 ms on setup 1, New-ECN",
-                [Line("New-ECN", [(p_max, case.name) for p_max, case in bias.items()])],
-                LONGEST,
+                "others-by-p-max",
+                "Rate of three ECN Reno flows, beside New-ECN and beside their own kind",
+                [
+                    Line(label, [(p_max, pair[place].name) for p_max, pair in marked.items()])
+                    for place, label in enumerate(("beside New-ECN", "beside their own kind"))
+                ],
+                OTHERS,
                 "p_max",
                 log=True,
-            )
+            ),
         ],
     )
 

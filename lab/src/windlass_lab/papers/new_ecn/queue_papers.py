@@ -1,6 +1,19 @@
 """Two queues of 1999 that steer by the load, against what their papers say of them."""
 
-from windlass_lab.core.model import Ascending, Case, Experiment, Line, Over, Quantity, SweepPlot
+from datetime import date
+
+from windlass_lab.core.bounds import Bounds
+from windlass_lab.core.model import (
+    Ascending,
+    Case,
+    Compared,
+    Effect,
+    Experiment,
+    Line,
+    Quantity,
+    SweepPlot,
+)
+from windlass_lab.papers.new_ecn import criteria
 from windlass_lab.papers.new_ecn.plan import QUEUE, STEADY_TOTAL
 
 DROPPED = Quantity("dropped_share", "Share of the packets that was dropped")
@@ -44,23 +57,38 @@ def two_queues() -> Experiment:
         reading="Both do here what their papers say. Packets are dropped, as there.",
         quick=False,
         seconds=10,
+        first_result=date(2026, 11, 26),
         cases=[*feng.values(), *ott.values()],
         checks=[
             # Few flows: the link is full, which it is not with a high p_max.
             *(
-                Ascending([feng["high", flows].name, feng["feng", flows].name], STEADY_TOTAL)
+                Ascending(
+                    [feng["high", flows].name, feng["feng", flows].name],
+                    STEADY_TOTAL,
+                    criterion=criteria.FENG,
+                )
                 for flows in (4, 8)
             ),
             # Many: fewer losses than with a low p_max.
             *(
-                Ascending([feng["feng", flows].name, feng["low", flows].name], DROPPED)
+                Ascending(
+                    [feng["feng", flows].name, feng["low", flows].name],
+                    DROPPED,
+                    criterion=criteria.FENG,
+                )
                 for flows in (32, 64)
             ),
             *(
-                Over(ott["sred", flows].name, ott["sred", 30].name, QUEUE, 0.8, 1.25)
+                Effect(
+                    ott["sred", flows].name,
+                    ott["sred", 30].name,
+                    QUEUE,
+                    must=Bounds(0.8, 1.25),
+                    criterion=criteria.SRED,
+                )
                 for flows in (10, 100, 300)
             ),
-            Over(ott["red", 300].name, ott["red", 10].name, QUEUE),
+            Compared(ott["red", 300].name, ott["red", 10].name, QUEUE),
         ],
         plots=[
             _plot(feng, _FENG, _FLOWS, "feng-rate", "Rate of the link", STEADY_TOTAL),

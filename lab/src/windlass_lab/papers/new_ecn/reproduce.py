@@ -12,7 +12,7 @@ from windlass_lab.core.windlass import Sampling
 from windlass_lab.papers.new_ecn.measure import Kernel, cases_of, lacking
 
 REPLICATES = 20
-RUNS_ON_KERNEL = 5
+RUNS_ON_KERNEL = 10
 
 
 def reproduce(request: Request) -> tuple[dict, dict]:

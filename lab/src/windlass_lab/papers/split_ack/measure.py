@@ -44,8 +44,9 @@ class Servers:
     def probe(self, case: ServerCase, *words: str) -> list[str]:
         """A command of `windlass probe`, as it is run."""
         runs = min(case.most_runs or self.runs, self.runs)
+        tests = ("--split", case.splits, "--force") if case.splits else ("--tests", case.tests)
         measuring = [
-            *("--tests", case.tests, "--runs", str(runs)),
+            *(*tests, "--runs", str(runs)),
             *("--timeout", f"{case.timeout_s:g}s", "--json"),
         ]
         # Paths are of this run alone.

@@ -1,5 +1,8 @@
-"""The servers that are measured, and those of the paper that they stand for."""
+"""What the simulated experiments share; the servers that are measured, and those of the paper that
+they stand for.
+"""
 
+from windlass_lab.core.model import Quantity
 from windlass_lab.core.servers import (
     EngineServer,
     KernelServer,
@@ -8,6 +11,9 @@ from windlass_lab.core.servers import (
     ServerCase,
     SmoltcpServer,
 )
+
+CHAPTER_2 = "2 Background"
+COMPLETION = Quantity("completion_s", "Time of a transfer", "s")
 
 
 def _baseline(data: float, again: float, total: float, kilobytes: float) -> dict:
@@ -37,6 +43,14 @@ LINUX = ServerCase(
     "Linux 2.6.9: this kernel, Reno, IW 3",
     KernelServer(3, "reno"),
     {"a": _baseline(7, 4, 11, 8.1), "c": {"gain": 1}, "e": {"gain": 1}},
+)
+# More than 64 parts are a small attack, which the probe makes with --force alone.
+MANY_PARTS = "1:200"
+LINUX_200 = ServerCase(
+    "linux-200-parts",
+    "Linux 2.6.9: this kernel, Reno, IW 3, 200 parts",
+    KernelServer(3, "reno"),
+    splits="1,200",
 )
 WINDOWS_2003 = ServerCase(
     "windows-2003",

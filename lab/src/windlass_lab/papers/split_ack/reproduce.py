@@ -10,7 +10,7 @@ from windlass_lab.papers.split_ack.lacking import lacking
 from windlass_lab.papers.split_ack.measure import Servers
 
 REPLICATES = 20
-RUNS_OF_A_TEST = 5
+RUNS_OF_A_TEST = 10
 
 
 def reproduce(request: Request) -> tuple[dict, dict]:

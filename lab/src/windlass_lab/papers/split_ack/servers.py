@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from windlass_lab.core.bounds import Bounds
 from windlass_lab.core.model import (
+    Arithmetic,
     AtLeast,
     BarPlot,
     Check,
@@ -20,7 +21,8 @@ from windlass_lab.core.model import (
 )
 from windlass_lab.core.servers import SPLITS, ServerCase
 from windlass_lab.core.verdict import Tolerance
-from windlass_lab.papers.split_ack import plan
+from windlass_lab.papers.split_ack import criteria, plan
+from windlass_lab.papers.split_ack.arithmetic import predicted_packets
 from windlass_lab.papers.split_ack.survey import POPULATION_EXPERIMENT
 
 _CHAPTER = "4 Test results"
@@ -28,8 +30,8 @@ _KIND = "servers in a testbed"
 # Of what comes in whole numbers: this one and no other.
 _EXACTLY = Tolerance(absolute=0.5)
 _ALL = tuple(SPLITS)
-# Tests A to E and S, five runs, and three seconds of silence in each.
-_SECONDS = 110.0
+# Tests A to E and S, ten runs, and three seconds of silence in each.
+_SECONDS = 220.0
 
 
 def _figure(test: str, key: str) -> Quantity:
@@ -43,6 +45,7 @@ def _figure(test: str, key: str) -> Quantity:
         "gain_bytes": ("bytes over those of A", ""),
         "shrinks_percent": ("packets smaller than those of A by", "%"),
         "resent_points": ("retransmits of 100 data packets, more than at A", "packets"),
+        "sd_rise": ("standard deviation of data packets, more than at A", "packets"),
     }
     label, unit = names[key]
     return Quantity(f"{test.lower()}.{key}", f"test {test}, {label}", unit)
@@ -50,12 +53,22 @@ def _figure(test: str, key: str) -> Quantity:
 
 def _is(case: ServerCase, key: str, what: str, headline: bool = False) -> Near:
     """A statement that holds (1) or does not (0)."""
-    return Near(case.name, Quantity(key, f"{what} (1: so)"), _EXACTLY, target=1, headline=headline)
+    quantity = Quantity(key, f"{what} (1: so)")
+    return Near(
+        case.name, quantity, _EXACTLY, target=1, headline=headline, criterion=criteria.STACK
+    )
 
 
 def _packets(case: ServerCase, packets: Mapping[str, float], headline: bool = False) -> list[Check]:
     return [
-        Near(case.name, _figure(test, "data_packets"), _EXACTLY, target=count, headline=headline)
+        Near(
+            case.name,
+            _figure(test, "data_packets"),
+            _EXACTLY,
+            target=count,
+            headline=headline,
+            criterion=criteria.ARITHMETIC,
+        )
         for test, count in packets.items()
     ]
 
@@ -77,13 +90,21 @@ def _as_built(check: Check) -> Check:
     """A check on a played stack or on an initial window that the lab set: by construction."""
     set_by_the_lab = isinstance(check, Near) and check.quantity.key == "initial_window.packets"
     if isinstance(check, Near | AtLeast) and (check.case in _PLAYED or set_by_the_lab):
-        return replace(check, by_construction=True)
+        why = criteria.AS_SET if set_by_the_lab else criteria.PLAYED
+        return replace(check, by_construction=True, criterion=why)
     return check
 
 
 def _window(case: ServerCase, packets: int, headline: bool = False) -> Near:
     quantity = Quantity("initial_window.packets", "initial window", "packets")
-    return Near(case.name, quantity, _EXACTLY, target=packets, headline=headline)
+    return Near(
+        case.name,
+        quantity,
+        _EXACTLY,
+        target=packets,
+        headline=headline,
+        criterion=criteria.AS_SET,
+    )
 
 
 _WINDOWS = (
@@ -95,20 +116,43 @@ _WINDOWS = (
 )
 
 
+def _of_counter(case: ServerCase, prediction: Arithmetic, tests: Sequence[str]) -> list[Check]:
+    """An ACK counter by arithmetic, and what the paper predicts of it by the paper's own rule."""
+    packets = {test: plan.COUNTER_PACKETS[test] for test in tests}
+    return [
+        *_packets(case, packets, headline=True),
+        *(
+            Near(
+                case.name,
+                _figure(test, "acks"),
+                _EXACTLY,
+                target=3 * SPLITS[test],
+                criterion=criteria.ARITHMETIC,
+            )
+            for test in tests
+        ),
+        _window(case, 3),
+        _is(case, "verdict.counts-acks", "the probe says: counts ACKs"),
+        *(
+            Near(
+                prediction.name,
+                _figure(test, "data_packets"),
+                _EXACTLY,
+                target=plan.COUNTER.published[test.lower()]["data_packets"],
+                claim=True,
+                criterion=criteria.BY_ITS_RULE,
+            )
+            for test in tests
+        ),
+    ]
+
+
 def _arithmetic(short: bool) -> Experiment:
     suffix = "-short" if short else ""
     case = _short(plan.COUNTER) if short else plan.COUNTER
     tests = case.tests.split(",")[:-1]
-    packets = {test: plan.COUNTER_PACKETS[test] for test in tests}
-    acks = [
-        Near(case.name, _figure(test, "acks"), _EXACTLY, target=3 * SPLITS[test]) for test in tests
-    ]
-    checks = [
-        *_packets(case, packets, headline=True),
-        *acks,
-        _window(case, 3),
-        _is(case, "verdict.counts-acks", "the probe says: counts ACKs"),
-    ]
+    prediction = _prediction(tests)
+    checks = _of_counter(case, prediction, tests)
     servers = [case]
     if short:
         kernel, lwip_like = (_short(each) for each in (plan.GOOGLE, plan.OTHERS[0]))
@@ -126,14 +170,19 @@ def _arithmetic(short: bool) -> Experiment:
         title="What the tests bring where ACKs are counted" + (", in short" if short else ""),
         shows="An ACK counter with an initial window of 3 sends 9, 12, 18, 30, 42 packets: what "
         "three ACKs free, and a segment for each of their parts.",
-        reading="The paper predicts 9, 15, 27, 39, 75 (its Table 4.2) and measures what doubles at "
-        "a split of 4, which is 18: here the arithmetic is judged, and the prediction shown.",
+        reading="The paper predicts its initial window and two packets for each ACK: 9, 15, 27, "
+        "51 and 75 (Table 4.2). It prints 39 for test D, which is 3 + 36, the ACKs of test E. "
+        "Parts of an ACK free no more than the ACK itself, so that 18 come at a split of 4: the "
+        "double of test A, as the paper measured. What comes is judged by that arithmetic; the "
+        "table's numbers are judged by the paper's own rule.",
         quick=short,
         short=short,
         seconds=15.0 if short else _SECONDS,
+        first_result=criteria.FIRST_RESULT,
         kind=_KIND,
         needs_root=True,
         servers=servers,
+        arithmetic=[prediction],
         checks=checks,
         plots=[
             TestsPlot(
@@ -146,6 +195,22 @@ def _arithmetic(short: bool) -> Experiment:
         tables=[
             ServersTable("Table 4.2: the prediction, and what comes", [case.name], tests),
         ],
+    )
+
+
+def _prediction(tests: Sequence[str]) -> Arithmetic:
+    """Table 4.2 by its own rule, of tests that the experiment has."""
+    short = "" if len(tests) == len(_ALL) else "-short"
+    return Arithmetic(
+        f"table-4.2{short}",
+        "two packets for each part",
+        lambda: {
+            test.lower(): {"data_packets": predicted_packets(3 * SPLITS[test])} for test in tests
+        },
+        {
+            test.lower(): {"data_packets": plan.COUNTER.published[test.lower()]["data_packets"]}
+            for test in tests
+        },
     )
 
 
@@ -177,6 +242,7 @@ def _preliminary() -> Experiment:
         "the retransmission timer's. Sizes are the data of all packets.",
         quick=False,
         seconds=_SECONDS,
+        first_result=criteria.FIRST_RESULT,
         kind=_KIND,
         needs_root=True,
         servers=servers,
@@ -257,6 +323,7 @@ def _gains(case: ServerCase, packets: Mapping[str, float]) -> Iterator[Near]:
             Tolerance(relative=0.05),
             target=target,
             headline=test == "E",
+            criterion=criteria.ARITHMETIC,
         )
 
 
@@ -268,7 +335,55 @@ def _resent() -> Iterator[Statement]:
     ):
         quantity = _figure("E", "resent_points")
         built = case.name in _PLAYED
-        yield Statement(case.name, quantity, says, Bounds(high=most), by_construction=built)
+        yield Statement(
+            case.name,
+            quantity,
+            says,
+            Bounds(high=most),
+            by_construction=built,
+            criterion=criteria.said("section 4.4"),
+        )
+
+
+# What the text says of the companies' servers, by test E beside test A: data packets, how much the
+# runs differ (a standard deviation, in packets), and retransmissions.
+_COMPANIES = (
+    (plan.APPLE, "4.11(a)", "gain", "a small decrease of the data packets", Bounds(0.9, 0.99)),
+    (plan.APPLE, "4.11(a)", "resent_points", "slightly more sent again", Bounds(low=0.1)),
+    (plan.ORACLE, "4.11(b)", "gain", "no effect", Bounds(0.95, 1.05)),
+    (plan.MICROSOFT, "4.12", "gain", "less data: 10 packets of 24.6 fewer", Bounds(0.49, 0.69)),
+    (plan.MICROSOFT, "4.12", "sd_rise", "runs that differ less", Bounds(high=-0.1)),
+    (plan.GOOGLE, "4.13", "gain", "no gain", Bounds(high=1.05)),
+    (plan.GOOGLE, "4.13", "sd_rise", "less stable", Bounds(low=0.1)),
+)
+
+
+def _of_companies() -> Iterator[Statement]:
+    """Their stand-ins have a path without losses or other traffic, so that runs do not differ."""
+    for case, figure, key, says, means in _COMPANIES:
+        yield Statement(
+            case.name,
+            _figure("E", key),
+            says,
+            means,
+            criterion=criteria.said(f"section 4.4.2, Figure {figure}"),
+        )
+
+
+def _of_many_parts() -> Iterator[Statement]:
+    """What the text says of 200 ACKs for one, beside the same server without splitting."""
+    for key, says, means in (
+        ("resent_points", "a large amount of retransmissions", Bounds(low=50)),
+        ("kilobytes", "a few bytes", Bounds(high=1)),
+        ("gain", "no beneficial use", Bounds(high=1.05)),
+    ):
+        yield Statement(
+            plan.LINUX_200.name,
+            _figure(plan.MANY_PARTS, key),
+            says,
+            means,
+            criterion=criteria.said("section 4.4.1, Linux 2.6.9"),
+        )
 
 
 def _split() -> Experiment:
@@ -282,7 +397,12 @@ def _split() -> Experiment:
             for case in (plan.SOLARIS, plan.WINDOWS_2003)
         ),
         *_packets(plan.FREEBSD_7, dict.fromkeys(SPLITS, 9)),
-        AtLeast(plan.FREEBSD_7.name, _figure("E", "shrinks_percent"), 10),
+        AtLeast(
+            plan.FREEBSD_7.name,
+            _figure("E", "shrinks_percent"),
+            10,
+            criterion=criteria.said("section 4.4"),
+        ),
         _is(plan.FREEBSD_7, "bytes_fall", "the size falls from A to E", headline=True),
         _is(
             plan.FREEBSD_7,
@@ -295,10 +415,16 @@ def _split() -> Experiment:
     for case, window in (*_WINDOWS, (plan.WINDOWS_7, 2)):
         judged += _as_published(case, window, "counts-bytes")
         judged += [
-            Near(case.name, _figure(test, "gain"), Tolerance(absolute=0.01), target=1)
+            Near(
+                case.name,
+                _figure(test, "gain"),
+                Tolerance(absolute=0.01),
+                target=1,
+                criterion=criteria.ARITHMETIC,
+            )
             for test in ("C", "E")
         ]
-    checks = [_as_built(check) for check in judged]
+    checks = [*(_as_built(check) for check in judged), *_of_companies(), *_of_many_parts()]
     servers = [*plan.SYSTEMS, *plan.COMPANIES]
     return Experiment(
         id="4.4",
@@ -315,9 +441,10 @@ def _split() -> Experiment:
         "ends in is sent again. So packets stay, bytes fall and retransmissions rise.",
         quick=False,
         seconds=_SECONDS,
+        first_result=criteria.FIRST_RESULT,
         kind=_KIND,
         needs_root=True,
-        servers=servers,
+        servers=[*servers, plan.LINUX_200],
         checks=checks,
         plots=list(_split_figures()),
         tables=[ServersTable("All tests", [case.name for case in servers], _ALL)],
@@ -357,7 +484,13 @@ def _smoltcp() -> Experiment:
         # One segment of 1,460 bytes goes into its 2,048.
         *_as_published(new, 1, "counts-bytes"),
         _is(old, "verdict.no-congestion-window", "the probe says: no congestion window", True),
-        Near(old.name, Quantity(exact, "the initial window is exact"), _EXACTLY, target=0),
+        Near(
+            old.name,
+            Quantity(exact, "the initial window is exact"),
+            _EXACTLY,
+            target=0,
+            criterion=criteria.STACK,
+        ),
     ]
     shows = (
         "smoltcp counts bytes, at most a segment an ACK, from 2,048 bytes on; before 0.14 it fills "
@@ -372,13 +505,20 @@ def _https() -> Experiment:
     for case, window in zip(plan.HTTPS, (3, 10), strict=True):
         checks += [
             # No more than it is.
-            Near(case.name, segments, Tolerance(absolute=1.5), target=window - 1),
+            Near(
+                case.name,
+                segments,
+                Tolerance(absolute=1.5),
+                target=window - 1,
+                criterion=criteria.STACK,
+            ),
             _is(case, "verdict.counts-bytes", "the probe says: counts bytes"),
             Near(
                 case.name,
                 Quantity("initial_window.packets", "first flight", "packets"),
                 _EXACTLY,
                 target=window,
+                criterion=criteria.STACK,
             ),
             Near(
                 case.name,
@@ -388,6 +528,7 @@ def _https() -> Experiment:
                 _EXACTLY,
                 target=0,
                 headline=True,
+                criterion=criteria.STACK,
             ),
         ]
     shows = (
@@ -409,6 +550,7 @@ def _more(
         shows=shows,
         quick=False,
         seconds=_SECONDS,
+        first_result=criteria.FIRST_RESULT,
         kind=_KIND,
         needs_root=True,
         servers=servers,

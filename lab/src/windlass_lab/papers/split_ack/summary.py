@@ -29,7 +29,8 @@ def of_server(outcome: Mapping) -> dict:
     By test, in small letters: `data_packets`, `retransmissions`, `total`, `kilobytes`, `acks`,
     `packet_bytes`, and beside test A: `gain` (data packets over those of A), `gain_bytes`,
     `shrinks_percent`, `resent_points` (retransmissions in percent of the data packets, less those
-    of A). `retransmissions_rise` and `bytes_fall`: from each split to the next.
+    of A), `sd_rise` (standard deviation of the data packets, less that of A).
+    `retransmissions_rise` and `bytes_fall`: from each split to the next.
     """
     runs = [_run(number, run) for number, run in enumerate(outcome["runs"], start=1)]
     measured = [run for run in runs if run["ending"] == MEASURED]
@@ -92,6 +93,10 @@ def _middle(value: Any) -> float:
     return value["median"] if isinstance(value, Mapping) else value
 
 
+def _sd(value: Any) -> float:
+    return value["sd"] if isinstance(value, Mapping) else 0.0
+
+
 def _beside(baseline: Mapping, figures: Mapping) -> dict:
     def over(key: str) -> float:
         return round(_middle(figures[key]) / max(1e-9, _middle(baseline[key])), 3)
@@ -101,6 +106,7 @@ def _beside(baseline: Mapping, figures: Mapping) -> dict:
         "gain_bytes": over("kilobytes"),
         "shrinks_percent": round(100 * (1 - over("packet_bytes")), 1),
         "resent_points": round(_resent_percent(figures) - _resent_percent(baseline), 1),
+        "sd_rise": round(_sd(figures["data_packets"]) - _sd(baseline["data_packets"]), 2),
     }
 
 

@@ -17,7 +17,7 @@ from windlass_lab.core.model import (
     Statement,
 )
 from windlass_lab.core.verdict import Tolerance
-from windlass_lab.papers.split_ack import plan
+from windlass_lab.papers.split_ack import criteria, plan
 from windlass_lab.papers.split_ack.population import mean_data_packets
 
 _NAME = plan.POPULATION.name
@@ -35,12 +35,23 @@ _ANY_MORE = Bounds(low=math.nextafter(1.0, 2.0))
 
 def _built(key: str, label: str, says: str, means: Bounds, headline: bool = False) -> Statement:
     """A statement that the mix of servers was chosen to meet."""
-    return Statement(_NAME, Quantity(key, label), says, means, headline, by_construction=True)
+    return Statement(
+        _NAME,
+        Quantity(key, label),
+        says,
+        means,
+        headline,
+        by_construction=True,
+        exact=True,
+        criterion=criteria.built("section 4.5"),
+    )
 
 
 def _found(key: str, label: str, says: str, means: Bounds) -> Statement:
     """A statement on what the stacks do, of which nothing was chosen."""
-    return Statement(_NAME, Quantity(key, label), says, means)
+    return Statement(
+        _NAME, Quantity(key, label), says, means, exact=True, criterion=criteria.said("section 4.5")
+    )
 
 
 # By figure or table. The bounds are the rule of each statement.
@@ -134,8 +145,30 @@ def _by_arithmetic() -> list[Check]:
             Tolerance(relative=0.03),
             target=round(mean_data_packets(parts), 2),
             by_construction=True,
+            criterion=criteria.ARITHMETIC,
         )
         for test, parts in (("a", 1), ("c", 4))
+    ]
+
+
+def _of_one_site() -> list[Check]:
+    """Table 4.12: the averages of one site beside those of all that count ACKs."""
+    names = {
+        "data_packets": "data packets",
+        "retransmissions": "retransmits",
+        "total": "packets in all",
+    }
+    return [
+        Near(
+            _NAME,
+            Quantity(f"counts-acks.{test}.{key}", f"ACK counters, test {test.upper()}, {label}"),
+            Tolerance(relative=0.1),
+            target=plan.POPULATION.published["counts-acks"][test][key],
+            claim=True,
+            criterion=criteria.TABLE_4_12,
+        )
+        for test in "ac"
+        for key, label in names.items()
     ]
 
 
@@ -146,14 +179,6 @@ def _shown() -> list[Check]:
         Quantity("elapsed_s", "time", "s"),
         Quantity("memory_mib", "memory of the survey", "MiB"),
         *(Quantity(f"{test}.total", f"test {test.upper()}, packets in all") for test in "ac"),
-        *(
-            Quantity(f"counts-acks.{test}.{key}", f"ACK counters, test {test.upper()}, {label}")
-            for test in "ac"
-            for key, label in (
-                ("data_packets", "data packets"),
-                ("retransmissions", "retransmits"),
-            )
-        ),
     ]
     return [Shown(_NAME, quantity) for quantity in quantities]
 
@@ -237,6 +262,7 @@ POPULATION_EXPERIMENT = Experiment(
     "name; and its time of over five hours, one test after the other.",
     quick=False,
     seconds=190.0,
+    first_result=criteria.FIRST_SURVEY,
     kind="servers in a testbed",
     needs_root=True,
     servers=[plan.POPULATION],
@@ -246,9 +272,12 @@ POPULATION_EXPERIMENT = Experiment(
             Quantity("right_share", "reaction and initial window right, of those that answer"),
             0.99,
             headline=True,
+            exact=True,
+            criterion=criteria.RIGHT,
         ),
         *(statement for about in STATEMENTS.values() for statement in about),
         *_by_arithmetic(),
+        *_of_one_site(),
         *_shown(),
     ],
     plots=_histograms(),

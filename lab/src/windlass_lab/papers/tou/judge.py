@@ -1,16 +1,21 @@
 """The criteria of the cells, and their verdicts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import median, stdev
 
 from windlass_lab.core.estimate import Estimate
+from windlass_lab.core.interval import of_median
 from windlass_lab.core.verdict import (
     NOT_ENOUGH_RUNS,
+    UNDECIDED,
+    Asked,
     Comparison,
     Subject,
     informative,
     within,
 )
+from windlass_lab.papers.tou import criteria
 from windlass_lab.papers.tou.plan import (
     CONTENDERS,
     KERNEL_CUBIC,
@@ -35,14 +40,11 @@ Runs = Mapping[str, Mapping[int, Run]]
 
 # Fewer are shown and not judged, as are transfers of another size.
 SEEDS = 11
-_TIME = (None, 1.05)
-_CWND = (0.85, 1.15)
-Bounds = tuple[float | None, float | None]
-_SHOWN: Bounds = (None, None)
+_TIME, _CWND, _SHOWN = criteria.TIME, criteria.CWND, None
 # Above, below, and what is asked of time and window. A kernel without SACK, as in the paper's
 # settings, mends its losses otherwise; its window is shown. Like is held against like as well: with
 # pacing at both, and at neither.
-_PAIRS: Sequence[tuple[Contender, Contender, Bounds, Bounds]] = (
+_PAIRS: Sequence[tuple[Contender, Contender, Asked | None, Asked | None]] = (
     (TOU_NEWRENO, KERNEL_RENO, _TIME, _CWND),
     (TOU_CUBIC, KERNEL_CUBIC, _TIME, _CWND),
     (TOU_NEWRENO, TUNED_RENO, _TIME, _SHOWN),
@@ -75,7 +77,7 @@ def _ratio(
     below: Contender,
     what: str,
     figure: Callable[[Run], float],
-    bounds: Bounds,
+    asked: Asked | None,
     runs: Runs,
     whole: bool,
 ) -> Iterator[Comparison]:
@@ -87,14 +89,20 @@ def _ratio(
     subject = Subject(
         f"{cell.label}: {what}, {above.label} over {below.label}",
         measured=Estimate(median(ratios), spread, len(ratios)),
-        headline=bounds is _TIME and not below.tuned,
+        headline=asked is _TIME and not below.tuned,
         case=cell.name,
         key=f"{what}.{above.name}.{below.name}",
     )
-    if not judged and bounds is not _SHOWN:
-        yield informative(subject, unjudged(ratios, whole))
+    if asked is None:
+        yield informative(subject)
         return
-    yield within(subject, *bounds)
+    about = replace(subject, criterion=asked.criterion, fewest=SEEDS)
+    if judged:
+        found = within(about, asked.bounds, of_median(ratios))
+        # Without losses every seed has the same list, and the runs are of one path.
+        yield found if cell.loss else replace(found, why=f"one path; {found.why}".strip("; "))
+    else:
+        yield replace(informative(about, unjudged(ratios, whole)), verdict=UNDECIDED)
 
 
 def enough(found: Sequence[object]) -> bool:
@@ -123,12 +131,20 @@ def _own_losses(cell: Cell, runs: Runs, whole: bool) -> Iterator[Comparison]:
         return
     dropped = Estimate(float(sum(run.dropped for run in found)), 0.0, len(found))
     what = f"{cell.label}: packets lost beyond the list, all runs"
-    subject = Subject(what, measured=dropped, case=cell.name, key="dropped")
+    asked = criteria.OWN_LOSSES
+    subject = Subject(
+        what,
+        measured=dropped,
+        case=cell.name,
+        key="dropped",
+        criterion=asked.criterion,
+        exact=True,
+    )
     most = max((list(runs.get(name, {})) for name in names), key=len)
     if whole and enough(most):
-        yield within(subject, None, 0.0)
+        yield within(subject, asked.bounds)
     else:
-        yield informative(subject, unjudged(most, whole))
+        yield replace(informative(subject, unjudged(most, whole)), verdict=UNDECIDED)
     for contender in CONTENDERS:
         yield from _sent_again(cell, contender, runs)
 

@@ -22,21 +22,34 @@ _LOADS = ((100.0, 0.0), (100.0, 0.0001), (30.0, 0.01))
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A path and what is sent through it."""
+    """A path and what is sent through it. The data's delay varies by `jitter_ms` to either side,
+    with `reorder` so that packets overtake each other; `duplicate` is the probability that one
+    arrives twice.
+    """
 
     megabytes: float
     loss: float
     rtt_ms: int
+    jitter_ms: int = 0
+    reorder: bool = False
+    duplicate: float = 0.0
 
     @property
     def name(self) -> str:
         """Its name in results."""
-        return f"loss{self.loss * 100:g}-rtt{self.rtt_ms}"
+        more = f"-jitter{self.jitter_ms}" if self.jitter_ms else ""
+        more += "-reorder" if self.reorder else ""
+        more += f"-duplicate{self.duplicate * 100:g}" if self.duplicate else ""
+        return f"loss{self.loss * 100:g}-rtt{self.rtt_ms}{more}"
 
     @property
     def label(self) -> str:
         """Its name in tables."""
-        return f"{self.megabytes:g} MB, loss {self.loss * 100:g} %, RTT {self.rtt_ms} ms"
+        jitter = f" ± {self.jitter_ms}" if self.jitter_ms else ""
+        more = ", reordered" if self.reorder else ""
+        more += f", {self.duplicate * 100:g} % twice" if self.duplicate else ""
+        loss = f"{self.megabytes:g} MB, loss {self.loss * 100:g} %"
+        return f"{loss}, RTT {self.rtt_ms}{jitter} ms{more}"
 
     @property
     def sample_ms(self) -> int:
@@ -45,6 +58,13 @@ class Cell:
 
 
 CELLS = tuple(Cell(size, loss, rtt) for size, loss in _LOADS for rtt in RTTS_MS)
+# What the paper's Figure 15 and the text beside it set netem to, and no figure shows.
+EMULATED = (
+    Cell(30.0, 0.001, 100),
+    Cell(30.0, 0.0, 100, jitter_ms=10),
+    Cell(30.0, 0.0, 100, jitter_ms=10, reorder=True),
+    Cell(30.0, 0.0, 100, duplicate=0.01),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +155,15 @@ def contenders(cell: Cell) -> list[Contender]:
     """The transports that run in a cell: without congestion control only where nothing is lost, and
     with the paper's timeout only where timeouts are many.
     """
+    if cell in EMULATED:
+        return [KERNEL_RENO, TOU_NEWRENO, KERNEL_CUBIC, TOU_CUBIC, TUNED_RENO, TOU_CLASSIC]
     runs = {TOU_NONE: cell.loss == 0, TOU_PAPER_RTO: cell.loss >= _MANY_TIMEOUTS}
     return [each for each in CONTENDERS if runs.get(each, True)]
 
 
 def all_tests() -> list[Test]:
     """Every contender in every cell, those that take longest first."""
-    slowest = sorted(CELLS, key=lambda cell: (cell.loss, cell.rtt_ms), reverse=True)
+    slowest = sorted((*CELLS, *EMULATED), key=lambda cell: (cell.loss, cell.rtt_ms), reverse=True)
     return [Test(cell, contender) for cell in slowest for contender in contenders(cell)]
 
 

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from windlass_lab.core import output, text
+from windlass_lab.core.document import experiment_document
 from windlass_lab.core.model import Paper
 from windlass_lab.core.page import judged_tiles, render, verdict_tables
 from windlass_lab.core.plot_parts import Drawn, as_csv
-from windlass_lab.core.verdict import Comparison, failures
-from windlass_lab.papers.tou import figures
+from windlass_lab.core.verdict import Comparison
+from windlass_lab.papers.tou import criteria, figures
 from windlass_lab.papers.tou.beside import reproduce as beside
 from windlass_lab.papers.tou.catalogue import FIGURES, SHORT, cells_of
 from windlass_lab.papers.tou.judge import Runs, judge
@@ -24,12 +25,7 @@ def experiments(ids: Sequence[str], runs: Runs, scale: float) -> list[dict]:
         whole = scale == 1
         cells = _cells(id_, scale)
         comparisons = judge(cells, runs, whole) + judge_statements(id_, runs, whole)
-        document = {
-            "id": id_,
-            "passed": not failures(comparisons),
-            "comparisons": [comparison.to_json() for comparison in comparisons],
-        }
-        found.append(document)
+        found.append(experiment_document(id_, criteria.FIRST_RESULT, comparisons))
     return found
 
 
@@ -82,7 +78,7 @@ def _section(paper: Paper, document: Mapping, runs: Runs, scale: float) -> dict:
 
 
 def _tables(comparisons: Sequence[Comparison]) -> list[dict]:
-    """What the lab asks of the cells, what the paper says of them, and what is shown only."""
+    """What the paper says of the cells, what the lab asks of them, and what is shown only."""
     said = [each for each in comparisons if each.key.startswith(KEY)]
     own = verdict_tables([each for each in comparisons if each not in said], ["measured"])
     of_paper = [
@@ -90,16 +86,17 @@ def _tables(comparisons: Sequence[Comparison]) -> list[dict]:
         for table in verdict_tables(said, ["measured"])
     ]
     asked = [table for table in own if not table["folded"]]
-    return [*asked, *of_paper, *(table for table in own if table["folded"])]
+    return [*of_paper, *asked, *(table for table in own if table["folded"])]
 
 
 def _drawn(id_: str, cells: Sequence[Cell], runs: Runs) -> list[Drawn]:
-    number = str(FIGURES["bad" if id_ == SHORT else id_])
+    number = str(FIGURES.get(id_, FIGURES["bad"] if id_ == SHORT else _EMULATED_IN))
     all_ = [figures.draw(number, cells, runs, axis) for axis in _AXES]
     if id_ == "nice" and any(runs.get(Test(cell, TOU_NONE).name) for cell in cells):
         all_.append(figures.draw("19", cells, runs, figures.SEQUENCE, figures.WITHOUT_CONTROL))
     return [drawn for drawn in all_ if drawn.panels]
 
 
+_EMULATED_IN = 15
 _AXES = (figures.TIME, figures.SEQUENCE)
 _SAID = "What the paper says, and whether it comes out"

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import comb
 from statistics import mean, median, stdev
 
 from windlass_lab.core.estimate import Estimate
+from windlass_lab.core.interval import Interval, of_median
 from windlass_lab.core.text import figure
 from windlass_lab.papers.tou.judge import Runs, paired
 from windlass_lab.papers.tou.plan import Cell, Contender, Test
@@ -14,8 +14,6 @@ from windlass_lab.papers.tou.runs import Run
 
 # "Similar" and "close" mean what the lab's own criterion for windows means.
 CLOSE = (0.85, 1.15)
-# How often an interval may miss.
-_MISSED = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +27,18 @@ class Answer:
     seeds: int
     measured: Estimate | None = None
     found: str = ""
+    span: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule in words, and its test, which answers None where a contender has no runs."""
+    """A rule in words, and its test, which answers None where a contender has no runs. It `orders`
+    tests, or bounds a figure.
+    """
 
     words: str
     test: Callable[[Runs], Answer | None]
+    orders: bool = False
 
 
 Of = Callable[[Run], float]
@@ -101,7 +103,7 @@ def in_order(tests: Sequence[Test], of: Callable[[Run], float | None]) -> Rule:
             return None
         return _rising([median(each) for each in found], min(map(len, all_)))
 
-    return Rule("the median grows with the delay", test)
+    return Rule("the median grows with the delay", test, orders=True)
 
 
 def narrowing(cells: Sequence[Cell], above: Contender, below: Contender, of: Of) -> Rule:
@@ -116,7 +118,7 @@ def narrowing(cells: Sequence[Cell], above: Contender, below: Contender, of: Of)
         answer = _rising([-gap for gap in gaps], seeds)
         return Answer(answer.met, seeds, found=", ".join(map(figure, gaps)))
 
-    return Rule("the difference of the medians falls with the delay", test)
+    return Rule("the difference of the medians falls with the delay", test, orders=True)
 
 
 def share(
@@ -157,24 +159,11 @@ def _within(
     inside = low <= measured.mean < high
     if middle is not median:
         return Answer(inside, len(found), measured)
-    least, most = median_interval(found)
+    span = of_median(found)
+    least, most = span.low, span.high
     decided = low <= least and most < high if inside else most < low or high <= least
     interval = f"95 % interval {figure(least)} to {figure(most)}"
-    return Answer(inside if decided else None, len(found), measured, interval)
-
-
-def median_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The 95 % confidence interval of a median, whatever the distribution: between two of the
-    values, by the binomial distribution. Of too few values it is all of them.
-    """
-    ordered, count = sorted(values), len(values)
-    place, below = 0, 1
-    # `below` of 2^count orders have at most `place` values under the median.
-    while 2 * below <= _MISSED * 2**count:
-        place += 1
-        below += comb(count, place)
-    place = max(place - 1, 0)
-    return ordered[place], ordered[-1 - place]
+    return Answer(inside if decided else None, len(found), measured, interval, span)
 
 
 def _rising(medians: Sequence[float], seeds: int) -> Answer:

@@ -9,13 +9,17 @@ from dataclasses import dataclass, replace
 from math import inf, nextafter
 
 from windlass_lab.core.verdict import (
+    BOUND,
     FAIL,
     NOT_ENOUGH_RUNS,
+    ORDER,
     PASS,
+    UNDECIDED,
     Comparison,
     Subject,
     informative,
 )
+from windlass_lab.papers.tou import criteria
 from windlass_lab.papers.tou.catalogue import cells_of
 from windlass_lab.papers.tou.judge import Runs, enough, unjudged
 from windlass_lab.papers.tou.plan import (
@@ -79,10 +83,12 @@ def _judged(statement: Statement, runs: Runs, whole: bool) -> Comparison:
     )
     if statement.rule is None:
         return informative(subject, f"not tested: {statement.reason}")
+    criterion = criteria.said(statement.where, statement.rule.words)
+    subject = replace(subject, criterion=criterion)
     answer = statement.rule.test(runs)
     if answer is None:
         why = "not run" if whole else unjudged((), whole)
-        return replace(informative(subject, why), allowed=statement.rule.words)
+        return replace(informative(subject, why), allowed=statement.rule.words, paper=UNDECIDED)
     seeds = range(answer.seeds)
     judged = whole and enough(seeds)
     why = answer.found if judged else unjudged(seeds, whole)
@@ -92,7 +98,9 @@ def _judged(statement: Statement, runs: Runs, whole: bool) -> Comparison:
     return replace(
         shown,
         allowed=statement.rule.words,
-        paper=(PASS if answer.met else FAIL) if judged else shown.paper,
+        paper=(PASS if answer.met else FAIL) if judged else UNDECIDED,
+        interval=(answer.span.low, answer.span.high) if answer.span else None,
+        kind=ORDER if statement.rule.orders else BOUND,
         by_construction=statement.by_construction,
     )
 

@@ -1,7 +1,7 @@
 """The paper's two PCs and the router between them: two namespaces and `windlass link`."""
 
 from windlass_lab.papers.tou.losses import Losses
-from windlass_lab.papers.tou.plan import QUEUE_PACKETS, RATE, Test, sysctls
+from windlass_lab.papers.tou.plan import QUEUE_PACKETS, RATE, Cell, Test, sysctls
 from windlass_lab.testbed.topology import Experiment, Flow, Node, Program, Topology
 
 CLIENT, SERVER = "client", "server"
@@ -14,7 +14,7 @@ def experiment(test: Test, losses: Losses) -> Experiment:
     settings = sysctls(test.contender)
     delay = f'rate = "{RATE}", delay = "{test.cell.rtt_ms / 2:g}ms"'
     queue = f'queue = {{ kind = "droptail", limit = "{QUEUE_PACKETS} packets" }}'
-    ports = _port(CLIENT, f"{delay}, {queue}, loss = {losses.to_toml()}")
+    ports = _port(CLIENT, f"{delay}{_varied(test.cell)}, {queue}, loss = {losses.to_toml()}")
     ports += _port(SERVER, f"{delay}, {queue}")
     link = Program(
         LINK,
@@ -29,6 +29,13 @@ def experiment(test: Test, losses: Losses) -> Experiment:
         programs=[link],
         tcp_probe=False,
     )
+
+
+def _varied(cell: Cell) -> str:
+    """What else the path of the data does, as keys of the link's file."""
+    keys = f', jitter = "{cell.jitter_ms}ms"' if cell.jitter_ms else ""
+    keys += ", reorder = true" if cell.reorder else ""
+    return keys + (f", duplicate = {cell.duplicate:g}" if cell.duplicate else "")
 
 
 def _port(name: str, up: str) -> str:

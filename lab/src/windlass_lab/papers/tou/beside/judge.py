@@ -1,21 +1,24 @@
 """The shares of a link, and the verdict on ToU as it is."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import exp, log
 from statistics import median, stdev
 
 from windlass_lab.core.estimate import Estimate
+from windlass_lab.core.interval import Interval
+from windlass_lab.core.ratios import ratio
 from windlass_lab.core.text import NONE, figure
 from windlass_lab.core.verdict import (
     NOT_ENOUGH_RUNS,
+    UNDECIDED,
     Comparison,
     Subject,
     informative,
     within,
 )
+from windlass_lab.papers.tou import criteria
 from windlass_lab.papers.tou.beside.plan import (
-    HIGH,
-    LOW,
     RUNS,
     SIDES,
     TOU,
@@ -48,10 +51,16 @@ def _default(cell: Cell, runs: Runs, judged: bool) -> Iterator[Comparison]:
     counts = [len(runs[Test(cell, side).name]) for side in (TOU, neighbours(cell))]
     if not judged:
         yield informative(subject)
-    elif min(counts) < RUNS:
-        yield informative(subject, f"{NOT_ENOUGH_RUNS}: {min(counts)} of {RUNS}")
-    else:
-        yield within(subject, LOW, HIGH)
+        return
+    asked = criteria.BESIDE
+    about = replace(subject, criterion=asked.criterion, fewest=RUNS)
+    if min(counts) < RUNS:
+        why = f"{NOT_ENOUGH_RUNS}: {min(counts)} of {RUNS}"
+        yield replace(informative(about, why), verdict=UNDECIDED)
+        return
+    ours, theirs = ([r.share for r in runs[Test(cell, s).name]] for s in (TOU, neighbours(cell)))
+    found = ratio(ours, theirs)
+    yield within(about, asked.bounds, Interval(found.low, found.high))
 
 
 def _shown(cell: Cell, side: Side, runs: Runs) -> Iterator[Comparison]:

@@ -9,12 +9,14 @@ from pathlib import Path
 from windlass_lab import __version__
 from windlass_lab.core import child, output, provenance, text
 from windlass_lab.core.choose import select
+from windlass_lab.core.document import experiment_document
 from windlass_lab.core.errors import RunError
 from windlass_lab.core.model import Experiment, Paper
 from windlass_lab.core.page import judged_tiles, render, verdict_tables
 from windlass_lab.core.request import Progress, Request
 from windlass_lab.core.run_lines import RunLines
-from windlass_lab.core.verdict import Comparison, failures
+from windlass_lab.core.verdict import Comparison
+from windlass_lab.papers.tou import criteria
 from windlass_lab.papers.tou.beside import plan, topology
 from windlass_lab.papers.tou.beside.judge import Runs, judge, table
 from windlass_lab.papers.tou.beside.share import Run
@@ -47,6 +49,7 @@ def _experiment(id_: str, title: str, seconds: float) -> Experiment:
         "kernel's as well. A share is what one side got for each bit of the other.",
         quick=False,
         seconds=seconds,
+        first_result=criteria.FIRST_BESIDE,
         kind="testbed",
         needs_root=True,
         short=True,
@@ -102,13 +105,7 @@ def reproduce(request: Request) -> dict:
         "summaries": {
             name: {"runs": [asdict(run) for run in found]} for name, found in runs.items()
         },
-        "experiments": [
-            {
-                "id": experiment.id,
-                "passed": not failures(comparisons),
-                "comparisons": [comparison.to_json() for comparison in comparisons],
-            }
-        ],
+        "experiments": [experiment_document(experiment.id, experiment.first_result, comparisons)],
     }
 
 

@@ -1,0 +1,50 @@
+"""Windows and round trips of slow start that follow from its rules, without a run."""
+
+import math
+
+
+def window_after(window: int, acks: int, acked: int, mss: int, *, per_ack: bool) -> int:
+    """The window in bytes after so many ACKs of `acked` bytes each, below ssthresh: a segment for
+    each ACK (RFC 2581 section 3.1), or what it acknowledges (RFC 5681 section 3.1, equation 2).
+    """
+    return window + acks * (mss if per_ack else min(acked, mss))
+
+
+def predicted_packets(acks: int, initial_window: int = 3) -> int:
+    """What the thesis takes a server to send that counts ACKs: its initial window, and two packets
+    for each ACK (section 4.2.2). Three ACKs free three segments only, however many their parts are.
+    """
+    return initial_window + 2 * acks
+
+
+def sent_in_slow_start(mss: int, initial_window: int, ssthresh: int) -> int:
+    """Bytes sent until the window, `initial_window` segments at first, is `ssthresh` bytes.
+
+    It grows by what is acknowledged, so that ssthresh - IW are acknowledged then, and a window of
+    ssthresh is in flight.
+    """
+    return 2 * ssthresh - initial_window * mss
+
+
+def doublings(window: float, initial_window: float) -> int:
+    """Round trips in which slow start takes the one window to the other."""
+    return math.ceil(math.log2(window / initial_window))
+
+
+def limited_round_trips(window: float, max_ssthresh: float, initial_window: float) -> int:
+    """Round trips of Limited Slow Start up to a window, in segments (RFC 3742 section 2).
+
+    Each ACK adds 1/K of a segment with K = int(cwnd / (max_ssthresh / 2)). A round trip has an ACK
+    for each segment of its window.
+    """
+    cwnd, trips = initial_window, 0
+    while cwnd < window:
+        part = max(1, int(cwnd / (max_ssthresh / 2))) if cwnd > max_ssthresh else 1
+        cwnd += cwnd / part
+        trips += 1
+    return trips
+
+
+def flights(segments: int, initial_window: int) -> int:
+    """Flights in which slow start sends so many segments: 2^n - 1 initial windows are n flights."""
+    return math.ceil(math.log2(segments / initial_window + 1))
