@@ -69,7 +69,7 @@ def bars(axes: Axes, groups: list[str], series: dict[str, list[float]]) -> None:
 
 def new_ecn(axes: Axes) -> None:
     """Fairness on a modern stack."""
-    head, *rows = table("new-ecn", "| fairness index from 10 s on")
+    head, *rows = table("new-ecn", "| | New-ECN as in the paper")
     chosen = [1, 2, 4, 5]
     bars(axes, [row[0].replace(",", "\n") for row in rows],
          {head[at]: [number(row[at]) for row in rows] for at in chosen})  # fmt: skip
@@ -79,7 +79,7 @@ def new_ecn(axes: Axes) -> None:
 
 def gateways(axes: Axes) -> None:
     """The long flow's share by the number of gateways."""
-    head, *rows = table("new-ecn-gateways", "| gateways |")
+    head, *rows = table("new-ecn", "| gateways |")
     names = [1, 2, 4, 5, 6]
     lines(axes, [number(row[0]) for row in rows],
           {head[at]: [number(row[at]) for row in rows] for at in names})  # fmt: skip
@@ -122,9 +122,9 @@ def _after_comma(name: str) -> str:
 
 def limit_cycle(axes: Axes) -> None:
     """Timeouts of a flow by the number of flows."""
-    head, *rows = table("limit-cycle", "| flows |")
+    head, *rows = table("new-ecn", "| flows |")
     lines(axes, [number(row[0]) for row in rows],
-          {head[at]: [number(row[at]) for row in rows] for at in range(1, len(head))})  # fmt: skip
+          {head[at]: [number(row[at]) for row in rows] for at in range(1, 5)})  # fmt: skip
     axes.set_xlabel("flows")
     axes.set_ylabel("timeouts of a flow within 40 s")
 
