@@ -290,7 +290,8 @@ fn judge_split(
     if let Some(ballot) = growth::judge_more(baseline, &free) {
         return ballot;
     }
-    if let Some(ballot) = growth::judge_rate(usable) {
+    // From a window of one segment, counting bytes is also a segment for three ACKs.
+    if let Some(ballot) = growth::judge_rate(usable).filter(|_| !bytes.carry(of)) {
         return ballot;
     }
     if agree(less.max(again), split.len() as u32) {

@@ -348,6 +348,17 @@ fn another_rate_than_a_segment_an_ack_is_named() {
     assert_eq!(expected(Model::PerAcks { segments: 2, acks: 1 }).name(), "counts-acks-at-rate");
 }
 
+/// From a window of one segment the only ACK of test A gains a segment, and four parts of it gain the same: a
+/// rate of one for three would do so, too.
+#[test]
+fn from_a_window_of_one_segment_counting_bytes_is_no_rate_of_acks() {
+    let mut all = reports(Model::PerByteUnlimited, 1, 3, 5);
+    let tests = [Test::Split(1), Test::Split(4)];
+    all.retain(|report| report.observation.as_ref().is_some_and(|run| tests.contains(&run.test)));
+    assert_eq!(all.len(), 10);
+    assert_eq!(classify(&all, false).reaction.name(), "counts-bytes");
+}
+
 /// A server that counts every second ACK, and one that counts each behind a path that passes every second one,
 /// differ in test S alone: its ACK arrived, and gained nothing or a segment.
 #[test]
