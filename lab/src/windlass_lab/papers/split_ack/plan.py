@@ -146,4 +146,6 @@ POPULATION = ServerCase(
         },
     },
     tests="A,C",
+    # As in the thesis: five of each test.
+    most_runs=5,
 )
