@@ -34,7 +34,7 @@ from windlass_lab.papers.ecn_proxy.runs import Run
 Runs = Mapping[str, Sequence[Run]]
 
 
-def is_the_same(test: Test) -> bool:
+def takes_fewer_runs(test: Test) -> bool:
     """Whether all configurations do the same, as where nothing is marked, or it is shown only."""
     return not test.cross or test.load == FILES
 

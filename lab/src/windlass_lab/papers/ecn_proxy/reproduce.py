@@ -21,7 +21,7 @@ from windlass_lab.papers.ecn_proxy import measure, report, simulate
 from windlass_lab.papers.ecn_proxy.aside_kernel import KernelCell, SimulatedCell
 from windlass_lab.papers.ecn_proxy.emulated import measure_emulated
 from windlass_lab.papers.ecn_proxy.extras import EXTRAS
-from windlass_lab.papers.ecn_proxy.judge import is_the_same
+from windlass_lab.papers.ecn_proxy.judge import takes_fewer_runs
 from windlass_lab.papers.ecn_proxy.plan import DEMO, DEMO_SCALE, Test, all_tests, demo_tests
 from windlass_lab.papers.ecn_proxy.published import published
 from windlass_lab.papers.ecn_proxy.runs import Store
@@ -37,11 +37,11 @@ RUNS, RUNS_SIMULATED = FEWEST_RUNS, FEWEST_SEEDS
 @dataclass(frozen=True, slots=True)
 class Options:
     """How the tests are made; `jobs` runs, or testbeds, at a time; `tests`: globs, none is all.
-    `runs_of_the_same` are those of tests that are alike by their nature, or shown only.
+    `fewer_runs` are those of tests that are alike by their nature, or shown only.
     """
 
     runs: int
-    runs_of_the_same: int
+    fewer_runs: int
     jobs: int
     seed: int
     scale: float
@@ -123,7 +123,7 @@ def reproduce_request(request: Request) -> tuple[dict, dict]:
     """The same by the options of the command line; there is no time series."""
     options = Options(
         runs=request.replicates or (RUNS if request.real else RUNS_SIMULATED),
-        runs_of_the_same=request.replicates or RUNS,
+        fewer_runs=request.replicates or RUNS,
         jobs=request.jobs,
         seed=request.seed,
         scale=request.scale,
@@ -148,7 +148,7 @@ def reproduce_request(request: Request) -> tuple[dict, dict]:
 def for_demo(options: Options) -> Options:
     """Those with which the demonstration runs: once, on this kernel, all testbeds side by side."""
     return replace(
-        options, runs=1, runs_of_the_same=1, jobs=len(demo_tests()), scale=DEMO_SCALE, real=True
+        options, runs=1, fewer_runs=1, jobs=len(demo_tests()), scale=DEMO_SCALE, real=True
     )
 
 
@@ -163,7 +163,7 @@ def _run(
     seeds = range(options.seed, options.seed + options.runs)
     # Every test once, then every test again: what is broken off has something of each.
     most = {test.name: extra.most_runs for extra in EXTRAS.values() for test in extra.tests()}
-    most |= {test.name: options.runs_of_the_same for test in all_tests() if is_the_same(test)}
+    most |= {test.name: options.fewer_runs for test in all_tests() if takes_fewer_runs(test)}
     wanted = [
         (test, seed)
         for made, seed in enumerate(seeds)

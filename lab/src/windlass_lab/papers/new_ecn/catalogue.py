@@ -35,11 +35,13 @@ from windlass_lab.papers.new_ecn.parameters import better_parameters
 from windlass_lab.papers.new_ecn.plan import (
     CWND,
     CWND_IN_TIME,
+    FAIR,
     FAIRNESS,
     FAIRNESS_TOLERANCE,
     MARKS,
     MODEL_CWND,
     MODEL_FAIRNESS,
+    NOT_FAIR,
     S1_ECN,
     S1_NEW,
     SLOPE,
@@ -59,9 +61,6 @@ from windlass_lab.papers.new_ecn.queues import other_queues
 from windlass_lab.papers.new_ecn.robustness import what_it_survives
 from windlass_lab.papers.new_ecn.section_4_3 import section_4_3
 from windlass_lab.papers.new_ecn.stationary import the_cycle_model
-
-# The rule of the word elsewhere (`core.words`).
-FAIR, NOT_FAIR = Bounds(low=0.95), Bounds(high=math.nextafter(0.95, 0))
 
 _MODEL = "3.2 The simple model"
 _FAIRNESS = "4.2 Fairness"

@@ -1,6 +1,5 @@
 """New-ECN with other queues than RED, which section 4.2.1 of the paper leaves open."""
 
-from windlass_lab.core.bounds import Bounds
 from windlass_lab.core.model import (
     Case,
     Experiment,
@@ -11,7 +10,7 @@ from windlass_lab.core.model import (
     SweepPlot,
 )
 from windlass_lab.papers.new_ecn import criteria
-from windlass_lab.papers.new_ecn.plan import QUEUE, STEADY_FAIRNESS, STEADY_TOTAL
+from windlass_lab.papers.new_ecn.plan import FAIR, QUEUE, STEADY_FAIRNESS, STEADY_TOTAL
 
 _QUEUE = "dumbbell.bottleneck.queue"
 _SETUPS: dict[str, tuple[str, str, dict[str, object]]] = {
@@ -74,7 +73,7 @@ def other_queues() -> Experiment:
                     cases[setup, queue, "newecn"].name,
                     STEADY_FAIRNESS,
                     "fair",
-                    Bounds(low=0.95),
+                    FAIR,
                     criterion=criteria.FAIR,
                 )
                 for setup in _SETUPS

@@ -1,6 +1,5 @@
 """What New-ECN's fairness survives: "which tests should a protocol pass?" (section 5.1)."""
 
-from windlass_lab.core.bounds import Bounds
 from windlass_lab.core.model import (
     Ascending,
     Case,
@@ -12,7 +11,7 @@ from windlass_lab.core.model import (
     SweepPlot,
 )
 from windlass_lab.papers.new_ecn import criteria
-from windlass_lab.papers.new_ecn.plan import QUEUE, STEADY_TOTAL
+from windlass_lab.papers.new_ecn.plan import FAIR, QUEUE, STEADY_TOTAL
 
 _FLOWS: tuple[dict[str, object], ...] = tuple(
     {"name": f"rtt{rtt}", "from": f"s{sender}", "start": start}
@@ -53,8 +52,6 @@ _KINDS: dict[str, tuple[str, str, dict[str, object]]] = {
     "cubic": ("CUBIC with ECN", "s1_10M_p0.1_ecn", {"defaults.controller": "cubic"}),
 }
 _RIVALS = ("ecn", "cubic")
-# As for the word elsewhere.
-FAIR = Bounds(low=0.95)
 FOUR = Quantity("fairness_of_four", "Fairness index of the first four flows, steady")
 
 

@@ -64,9 +64,9 @@ MORE_TIMEOUTS = Criterion(
 )
 
 
-def said(where: str) -> Criterion:
+def said(where: str, set_on: date = _WORDS) -> Criterion:
     """A sentence of the thesis by the bounds beside it, which were set with the result."""
-    return Criterion("the sentence, by the bounds beside it", where, _WORDS, Basis.AFTER)
+    return Criterion("the sentence, by the bounds beside it", where, set_on, Basis.AFTER)
 
 
 def built(where: str) -> Criterion:

@@ -366,7 +366,7 @@ def _of_companies() -> Iterator[Statement]:
             _figure("E", key),
             says,
             means,
-            criterion=criteria.said(f"section 4.4.2, Figure {figure}"),
+            criterion=criteria.said(f"section 4.4.2, Figure {figure}", criteria.FIRST_THEORY),
         )
 
 
@@ -382,7 +382,7 @@ def _of_many_parts() -> Iterator[Statement]:
             _figure(plan.MANY_PARTS, key),
             says,
             means,
-            criterion=criteria.said("section 4.4.1, Linux 2.6.9"),
+            criterion=criteria.said("section 4.4.1, Linux 2.6.9", criteria.FIRST_THEORY),
         )
 
 
