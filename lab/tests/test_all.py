@@ -114,7 +114,7 @@ def test_what_a_machine_lacks_hides_no_figure_that_differs(
 def test_options_of_one_paper_are_refused(everything, capsys):
     with pytest.raises(FileNotFoundError):
         everything("--scale", "0.5")
-    assert "--scale and --tests are for one paper" in capsys.readouterr().err
+    assert "--scale, --tests and --check are for one paper" in capsys.readouterr().err
 
 
 def test_a_page_of_somebody_else_is_not_overwritten(everything, tmp_path, capsys):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from windlass_lab.core.decisive import decisive_cases
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.interval import FEWEST_RUNS, FEWEST_SEEDS
 from windlass_lab.core.judge import evidence_in
@@ -372,3 +373,22 @@ def test_a_proxy_that_leaves_marks_unanswered_is_told():
     runs = {ProxyTest("upload", "3", True, PROXY).name: [ProxyRun(1.0, proxies=[lines])] * 20}
     found = [c for c in ecn_proxy.judge("upload", "3", runs, FEWEST_SEEDS) if c.verdict == FAIL]
     assert len(found) == 1 and "answered by the sender" in found[0].quantity
+
+
+def test_check_simulates_once_what_cannot_fail(windlass):
+    both = [find(f"new-ecn/{id_}", quick=False) for id_ in ("window-limit", "queue-papers")]
+    paper, experiments = both[0][0], [e for _, [e] in both]
+    results, _ = reproduce(
+        paper,
+        experiments,
+        windlass,
+        find_experiments(None, paper.id),
+        Sampling(replicates=2, jobs=2, brief=True),
+        lambda _: None,
+    )
+    decisive = decisive_cases(experiments)
+    assert 0 < len(decisive) < len(results["summaries"])
+    for name, found in results["summaries"].items():
+        assert found["replicates"] == (2 if name in decisive else 1)
+    judged = [row for row in rows(results) if row.verdict in (PASS, FAIL)]
+    assert {row.case for row in judged} <= decisive

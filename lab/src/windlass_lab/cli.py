@@ -192,6 +192,11 @@ def _add_reproduce(commands: Commands) -> None:
     )
     add("--resume", action="store_true", help="skip the runs whose results are complete in DIR")
     add(
+        "--check",
+        action="store_true",
+        help="new-ecn, split-ack: simulate once what cannot change the exit status",
+    )
+    add(
         "--replicates",
         type=_positive,
         metavar="N",
@@ -212,6 +217,16 @@ def _add_reproduce(commands: Commands) -> None:
         metavar="PATH",
         help="the binary (default: $WINDLASS, else target/release/windlass, else from $PATH)",
     )
+    _add_choice_of_tests(command)
+    where = command.add_mutually_exclusive_group()
+    where.add_argument("--sim", action="store_true", help="use the simulator only")
+    where.add_argument("--real", action="store_true", help="ecn-proxy: use real kernels, as root")
+    add("--experiments", type=Path, metavar="DIR", help="the folder with the scenario files")
+    command.set_defaults(run=_reproduce)
+
+
+def _add_choice_of_tests(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
     add(
         "--scale",
         type=_scale,
@@ -226,11 +241,6 @@ def _add_reproduce(commands: Commands) -> None:
         metavar="GLOB",
         help="ecn-proxy, tou: run only the tests with such names (as in runs.jsonl)",
     )
-    where = command.add_mutually_exclusive_group()
-    where.add_argument("--sim", action="store_true", help="use the simulator only")
-    where.add_argument("--real", action="store_true", help="ecn-proxy: use real kernels, as root")
-    add("--experiments", type=Path, metavar="DIR", help="the folder with the scenario files")
-    command.set_defaults(run=_reproduce)
 
 
 def _add_report(commands: Commands) -> None:
@@ -300,8 +310,8 @@ def _reproduce(options: argparse.Namespace) -> int:
 
 def _reproduce_all(options: argparse.Namespace, folder: Path) -> int:
     """Every paper in a folder of its own, one after the other, and the front page at the end."""
-    if options.scale != 1.0 or options.tests:
-        raise LabError("--scale and --tests are for one paper: all has them as they are")
+    if options.scale != 1.0 or options.tests or options.check:
+        raise LabError("--scale, --tests and --check are for one paper: all has them as they are")
     if options.kernel:
         raise LabError("all is simulated, or with --real on kernels: --kernel is for one paper")
     refuse_foreign(folder)
@@ -385,6 +395,7 @@ def _reproduce_into(options: argparse.Namespace, target: str, folder: Path) -> i
         real=options.real,
         resume=options.resume,
         tests=tuple(options.tests),
+        check=options.check,
     )
     with output.OutputDirectory(folder) as directory:
         results, series = ENTRIES[paper.id].reproduce(request)

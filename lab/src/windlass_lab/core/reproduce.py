@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from windlass_lab import __version__
 from windlass_lab.core import aggregate, provenance
+from windlass_lab.core.decisive import decisive_cases
 from windlass_lab.core.document import experiment_document
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.judge import Evidence, evidence_in, judge
@@ -157,9 +158,10 @@ def _steps(
     def predict(model: CycleModel) -> None:
         gathered.summaries[model.name] = windlass.cycle_model(model.arguments, sampling.seed)
 
+    decisive = decisive_cases(experiments)
     steps: list[tuple[str, Callable[[], None]]] = []
     for name, case in {case.name: case for e in experiments for case in e.cases}.items():
-        count = min(case.most_replicates or sampling.replicates, sampling.replicates)
+        count = _replicates(case, sampling, name in decisive)
         drawn = replace(sampling, replicates=count, seed=case.first_seed or sampling.seed)
         steps.append((f"{name}: {count} replicates", partial(summarise, case, drawn)))
         if columns := plotted_columns(experiments, name):
@@ -169,6 +171,12 @@ def _steps(
     for predicted in {m.name: m for e in experiments for m in e.cycle_models}.values():
         steps.append((f"cycle model, {predicted.label}", partial(predict, predicted)))
     return steps
+
+
+def _replicates(case: Case, sampling: Sampling, decisive: bool) -> int:
+    if sampling.brief and not decisive:
+        return 1
+    return min(case.most_replicates or sampling.replicates, sampling.replicates)
 
 
 def plotted_columns(experiments: Sequence[Experiment], case: str) -> list[str]:

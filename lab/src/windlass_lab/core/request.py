@@ -18,7 +18,8 @@ class Request:
 
     `target` is the name as the user typed it; `folder` receives the result. `experiments_folder`
     overrides where the scenario files are. `jobs` runs, or testbeds, run at the same time. `tests`
-    are globs over the names of tests; without one all tests run.
+    are globs over the names of tests; without one all tests run. With `check`, cases on which no
+    exit status depends are simulated once.
     """
 
     target: str
@@ -36,8 +37,14 @@ class Request:
     real: bool = False
     resume: bool = False
     tests: tuple[str, ...] = ()
+    check: bool = False
 
     def refuse_options_of_tests(self) -> None:
         """Raises `LabError` for an option that only the papers with named tests have."""
         if self.real or self.scale != 1.0 or self.tests:
             raise LabError("--real is for ecn-proxy, --scale and --tests are for tou as well")
+
+    def refuse_check(self) -> None:
+        """Raises `LabError` for `--check`, which only the papers without named tests have."""
+        if self.check:
+            raise LabError("--check is for new-ecn and split-ack")

@@ -50,12 +50,13 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How replicates are drawn."""
+    """How replicates are drawn. With `brief`, a case on which no exit status depends has one."""
 
     replicates: int = 20
     jobs: int = 1
     seed: int = 1
     jitter_ms: int = 100
+    brief: bool = False
 
 
 @dataclass(slots=True)

@@ -121,6 +121,7 @@ def _tests(wanted: Collection[str], real: bool, progress: Progress) -> list[Name
 
 def reproduce_request(request: Request) -> tuple[dict, dict]:
     """The same by the options of the command line; there is no time series."""
+    request.refuse_check()
     options = Options(
         runs=request.replicates or (RUNS if request.real else RUNS_SIMULATED),
         fewer_runs=request.replicates or RUNS,

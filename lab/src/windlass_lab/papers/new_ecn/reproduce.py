@@ -29,7 +29,7 @@ def reproduce(request: Request) -> tuple[dict, dict]:
         experiments,
         request.windlass,
         scenarios,
-        Sampling(request.replicates or REPLICATES, request.jobs, request.seed),
+        Sampling(request.replicates or REPLICATES, request.jobs, request.seed, brief=request.check),
         request.progress,
         [kernel] if kernel else [],
     )

@@ -26,7 +26,7 @@ def reproduce(request: Request) -> tuple[dict, dict]:
         possible(request),
         request.windlass,
         scenarios,
-        Sampling(request.replicates or REPLICATES, request.jobs, request.seed),
+        Sampling(request.replicates or REPLICATES, request.jobs, request.seed, brief=request.check),
         request.progress,
         [Servers(request.windlass.path, request.runs or RUNS_OF_A_TEST)],
     )

@@ -108,6 +108,7 @@ def reproduce(
 
 def reproduce_request(request: Request) -> tuple[dict, dict]:
     """The same by the options of the command line; there is no time series."""
+    request.refuse_check()
     options = Options(
         runs=request.runs or request.replicates or SEEDS,
         jobs=request.jobs,
