@@ -250,7 +250,7 @@ fn transfers_over_bad_paths_end_complete() {
     }
 }
 
-/// Ratios of completion times, as docs/results/ecn-proxy.md has them. BYTES and SEEDS say how much.
+/// Times of completion by policy, over those with ECN at both ends. BYTES and SEEDS say how much.
 #[test]
 #[ignore = "prints a table; takes minutes without optimisation"]
 fn table_of_completion_times() {

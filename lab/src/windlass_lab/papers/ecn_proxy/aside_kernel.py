@@ -23,7 +23,7 @@ from windlass_lab.papers.ecn_proxy.aside import (
 )
 from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS, NATIVE, PROXY
 
-# The cell with the largest ratio of all 648 (docs/results/ecn-proxy-aside.md), with native ECN.
+# The cell with the largest ratio of all 648 (docs/results/ecn-proxy-beyond.md), with native ECN.
 WORST = Cell(50, 100, "red", 1, "upload", 0.0, native=True)
 _SEED = 1
 T = TypeVar("T")
