@@ -90,7 +90,7 @@ def gateways(axes: Axes) -> None:
 
 def kernel(axes: Axes) -> None:
     """Rates by RTT, kernel beside simulator."""
-    head, *rows = table("new-ecn-kernel", "| packets/s by RTT")
+    head, *rows = table("new-ecn", "| packets/s by RTT")
     bars(axes, [f"RTT {name}" for name in head[1:]],
          {row[0]: [number(cell) for cell in row[1:]] for row in rows})  # fmt: skip
     axes.set_ylabel("packets/s")
