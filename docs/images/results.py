@@ -108,7 +108,7 @@ def ecn_proxy(axes: Axes) -> None:
 
 def tou_speed(axes: Axes) -> None:
     """Goodput of transports on one machine."""
-    _, *rows = table("tou-speed", "| transport |")
+    _, *rows = table("tou", "| transport |")
     bars(axes, [re.sub(r"[,(].*", "", row[0]) + "\n" + _after_comma(row[0]) for row in rows],
          {"offloads on": [number(row[1]) for row in rows],
           "offloads off": [number(row[3]) for row in rows]})  # fmt: skip
