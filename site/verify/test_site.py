@@ -41,7 +41,7 @@ KINDS = (
     "tutorials/ecn-router.html",
     "guide/probe.html",
     "reference/probe.html",
-    "results/tou-nat.html",
+    "results/tou-sessions.html",
     "results/new-ecn.html",
     "commands/windlass-probe.html",
     "python.html",
@@ -140,7 +140,7 @@ def test_the_pages_say_nothing_on_the_console(browser):
 
 
 def test_the_keyboard_reaches_a_wide_table(browser):
-    show(browser, "results/tou-nat.html", 390)
+    show(browser, "results/tou-sessions.html", 390)
     wide = browser.execute_script(
         "return [...document.querySelectorAll('.table-wrapper')]"
         ".filter((box) => box.scrollWidth > box.clientWidth)"

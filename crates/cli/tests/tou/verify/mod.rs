@@ -1,5 +1,5 @@
 //! ToU as people use it: real programs and servers on two hosts behind NATs, over a link with delay
-//! and loss, as root. `make verify-tou` runs it and prints the tables of docs/results/tou-programs.md.
+//! and loss, as root. `make verify-tou` runs it and prints the tables of docs/results/tou-sessions.md.
 
 mod kills;
 mod opening;
