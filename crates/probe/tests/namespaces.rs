@@ -177,7 +177,7 @@ fn ecn_of_this_kernel(values: &[&str]) -> Option<Vec<Capability>> {
                 let outcome = client.inside(|| probe(host, settings));
                 assert_eq!(outcome.runs.len(), 1, "the tests follow: {outcome:?}");
                 let capability = outcome.ecn.expect("asked");
-                // The rows of docs/results/probe-ecn.md.
+                // The rows of docs/results/probe.md.
                 println!("tcp_ecn {value}, {host}: {capability}");
                 found.push(capability);
             }
