@@ -185,7 +185,7 @@ fn without_sack_two_timeouts_go_by() {
     }
 }
 
-/// The figures of docs/results/lost-retransmissions.md: median and worst of 20 seeds.
+/// The figures of docs/results/simulator.md: median and worst of 20 seeds.
 #[test]
 #[ignore = "480 runs that print a table"]
 fn standstills_of_twenty_seeds() {
