@@ -3,7 +3,7 @@
 
 Uploads of a host behind `windlass ecn-proxy` and of a host with ECN share a bottleneck. A run
 prints one line: the rates, the served sender's least RTT, what the proxy counted; the last line is
-how late the link's packets were. `--summary` reads such lines and prints the table of
+how late the link's packets were. `--summary` reads such lines and prints the figures of
 docs/results/ecn-proxy-beyond.md.
 Needs root, iproute2 and ethtool; builds its hosts with the lab's testbed, hence
 `.venv/bin/python`.
