@@ -103,7 +103,7 @@ impl App {
             return Err(format!("ended twice: {before:?}, then {how:?}"));
         }
         self.over = Some(how);
-        // What has arrived may still be read.
+        // Data that has arrived may still be read.
         (self.next_write, self.close_at, self.abort_at) = (None, None, None);
         Ok(())
     }

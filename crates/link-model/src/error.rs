@@ -23,7 +23,7 @@ pub enum ConfigError {
     ZeroBurst,
     /// The interval is zero, the longest one is shorter than it, or a release carries nothing.
     Aggregation,
-    /// What repeats does so after less than [`ROUND_MIN`].
+    /// A schedule, trace or outage repeats after less than [`ROUND_MIN`].
     Round,
     /// An outage of no length, or one that begins again before it has ended.
     Outage,

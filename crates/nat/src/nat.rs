@@ -72,7 +72,7 @@ impl Dropped {
     ];
 }
 
-/// What a NAT has done, in packets.
+/// Packets since the NAT started, by direction or by reason of the drop.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Passed from inside to outside.

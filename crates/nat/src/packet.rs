@@ -13,7 +13,7 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ICMPV6: u8 = 58;
 
-/// What the NAT does with a packet.
+/// Class of a packet, which decides how the NAT translates it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A packet of a flow.

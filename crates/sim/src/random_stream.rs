@@ -34,7 +34,7 @@ pub(crate) fn middlebox(seed: u64, number: u32) -> Rng {
     stream(seed, MIDDLEBOX, number)
 }
 
-/// What changes over time on a channel.
+/// Draws for the outages and the variable rate and delay of a channel.
 pub(crate) fn variation(seed: u64, channel: u32) -> Rng {
     stream(seed, VARIATION, channel)
 }

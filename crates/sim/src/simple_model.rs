@@ -368,7 +368,7 @@ impl Interleaved {
         Interleaved { left: packets, major, ratio, run, owed: ratio - run }
     }
 
-    /// Whose packet is next; there must be one left.
+    /// The index of the connection that sends the next packet. At least one packet must be left.
     fn next(&mut self) -> usize {
         let minor = 1 - self.major;
         let majors_turn = self.run >= 1.0 || self.left[minor] == 0;

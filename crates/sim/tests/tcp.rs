@@ -190,7 +190,7 @@ fn a_run_of_flows_without_an_end_lasts_as_long_as_it_says() {
     assert_eq!(result(&scenario).duration_s, 20.0);
 }
 
-/// What RFC 3168 section 6.1.1 calls for: both ends, or none.
+/// RFC 3168 section 6.1.1: a connection uses ECN only if both ends negotiate it.
 #[test]
 fn with_ecn_at_one_end_alone_nothing_is_marked() {
     let marks = |sender, receiver| {

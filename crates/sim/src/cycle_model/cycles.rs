@@ -49,7 +49,8 @@ pub fn flow(parameters: &Parameters, rtt_s: f64, probability: f64, seed: u64) ->
     cycles.seen.figures(parameters.cycles)
 }
 
-/// What a flow did; time is in round trips.
+/// Integrals over a flow's cycles. Times are in round trips, windows and slopes are weighted by
+/// time.
 #[derive(Default)]
 struct Seen {
     time: f64,
@@ -83,7 +84,7 @@ impl Seen {
 
 struct Cycles<'a> {
     parameters: &'a Parameters,
-    /// What the slope gains in a round trip.
+    /// Growth of the slope in each round trip, in packets: beta times the square of the RTT.
     rise: f64,
     probability: f64,
     window: f64,

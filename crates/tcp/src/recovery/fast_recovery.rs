@@ -90,7 +90,7 @@ impl Recovery {
     }
 
     /// Whether a loss that was found at SND.UNA is of data that only the old path has carried: the
-    /// first such loss. What is sent again takes the new path.
+    /// first such loss. Retransmissions take the new path.
     pub(crate) fn spares_loss(&mut self, una: u64) -> bool {
         self.spared = core::mem::take(&mut self.old_path_loss) && una < self.old_path_end;
         self.spared
