@@ -162,7 +162,7 @@ impl Watch {
         assert_eq!(does(Actions::REPLY), edit.events.contains(Events::SELF_ANSWER), "{context:?}");
         if does(Actions::REPLY) {
             assert!(does(Actions::DROP) && before(packet.seq, self.sent), "{context:?}");
-            // What it claims is what the far host has.
+            // The reply acknowledges exactly the data that the far host has.
             assert_eq!(edit.reply.ack, was.far_ack(), "{context:?}");
             assert_eq!(edit.reply.tsecr, 0, "a time would be that to the proxy: {context:?}");
         }

@@ -23,7 +23,7 @@ pub enum Error {
     Io(PathBuf, io::Error),
     /// The kernel refused; with what libbpf has to say.
     Refused {
-        /// What was being done.
+        /// The operation, such as "loading the programs".
         doing: &'static str,
         /// Its answer.
         source: libbpf_rs::Error,

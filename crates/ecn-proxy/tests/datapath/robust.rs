@@ -1,6 +1,6 @@
-//! What paths and hosts do besides: with any of it a stream arrives whole through many virtual losses, and no
-//! sender needs a timeout. Every byte is compared. (A receive buffer of 128 KiB is every test's; bulk both
-//! ways is in marks.rs, short transfers are in whole.rs.)
+//! Disturbances by paths and hosts: with any of them a stream arrives whole through many virtual
+//! losses, and no sender needs a timeout. Every byte is compared. (A receive buffer of 128 KiB is
+//! every test's; bulk both ways is in marks.rs, short transfers are in whole.rs.)
 
 use crate::connection::Connection;
 use crate::marks::{counters, mark_until_a_virtual_loss, wait_for};

@@ -150,7 +150,7 @@ pub(crate) trait Talker: fmt::Debug + Send {
     fn hear(&mut self, bytes: &[u8], talk: &mut Talk);
 }
 
-/// What a dialogue has come to.
+/// The output of a dialogue: bytes to send, and the facts so far.
 #[derive(Debug, Default)]
 pub(crate) struct Talk {
     /// Bytes to send.
