@@ -1,5 +1,5 @@
-//! `windlass doctor` as a user meets it. What the machine of the test has is unknown, so the tests
-//! make folders of programs and look at what is said of them.
+//! `windlass doctor` as a user meets it. The programs of the test's machine are unknown, so the
+//! tests make folders of programs and look at the report on them.
 
 use serde_json::Value;
 use std::fs;
@@ -63,7 +63,7 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// What is said of one need of the only tool asked for.
+/// The report on one need of the only tool asked for.
 fn need<'a>(report: &'a Value, name: &str) -> &'a Value {
     let needs = report["tools"][0]["needs"].as_array().expect("a list");
     needs.iter().find(|need| need["need"] == name).unwrap_or_else(|| panic!("{name} in {report}"))

@@ -12,7 +12,7 @@ use windlass_identity::SecretKey;
 use windlass_testbed::nat::{Crossing, Family, Gateway};
 use windlass_testbed::{Background, Need, skip_unless};
 
-/// What a host would need to wait for if it did not ask its second rendezvous: the end of its search.
+/// The time that a host would lose without asking its second rendezvous: the length of its search.
 const SEARCH: Duration = Duration::from_secs(30);
 
 /// A port at which nothing listens: the kernel answers with ICMP.

@@ -71,7 +71,7 @@ pub fn method_selection(method: u8) -> [u8; 2] {
     [VERSION, method]
 }
 
-/// What a client asks for (section 4).
+/// The request of a client (RFC 1928, section 4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SocksRequest {
     /// CONNECT; other commands are BIND and UDP ASSOCIATE.

@@ -283,7 +283,7 @@ mod tests {
             }
             for bytes in [changed, noise] {
                 match read(&mut &bytes[..]) {
-                    // What passes can be written again.
+                    // A message that was read can be written again.
                     Ok(message) => { line(&message); }
                     Err(fault) => {
                         let text = fault.to_string();

@@ -20,7 +20,7 @@ use windlass_tou::session::RendezvousAddress;
 /// Largest accepted file in bytes.
 const LEN_MAX: u64 = 1 << 20;
 
-/// What the file says.
+/// Settings of the configuration file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Config {
     pub(crate) via: Vec<RendezvousAddress>,
