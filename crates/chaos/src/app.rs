@@ -13,7 +13,7 @@ pub(crate) fn pattern(sender: usize, offset: u64) -> u8 {
 
 pub(crate) struct App {
     setup: AppSetup,
-    /// Whose end it is: 0 or 1.
+    /// The end that it uses: 0 or 1.
     index: usize,
     rng: Rng,
     pub(crate) connected: bool,

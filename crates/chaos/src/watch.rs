@@ -327,7 +327,7 @@ impl Watch {
         Ok(())
     }
 
-    /// It arrived. The last number of what was acknowledged may be a FIN's, which proxies tell of as data.
+    /// Whether these numbers arrived. The last acknowledged one may be a FIN's, which proxies report as data.
     fn has(&self, numbers: core::ops::Range<u64>) -> bool {
         let payload = numbers.start..numbers.end - u64::from(numbers.end == self.acked);
         self.arrived.contains(&numbers) || payload.is_empty() || self.arrived.contains(&payload)

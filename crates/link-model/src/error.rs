@@ -1,7 +1,7 @@
 use std::fmt;
 use windlass_base::Span;
 
-/// The shortest round of what repeats. A packet meets each round of its transmission.
+/// The shortest period of a schedule that repeats. A packet meets each round of its transmission.
 pub const ROUND_MIN: Span = Span::from_micros(10);
 
 /// Checks the time from one repetition to the next, if there is one.

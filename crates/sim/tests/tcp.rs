@@ -126,7 +126,7 @@ fn an_application_that_stops_closes_its_connection() {
     scenario.flows[0].stop = Some(Span::from_secs(10));
     let stopped = result(&scenario);
     let ratio = stopped.delivered_segments as f64 / forever.delivered_segments as f64;
-    // What was written before the stop, a send buffer full, is still delivered.
+    // Data written before the stop, a send buffer full, is still delivered.
     assert!((0.5..0.7).contains(&ratio), "{ratio}");
 }
 

@@ -33,7 +33,7 @@ fn result(scenario: &Scenario) -> Summary {
     run(scenario, 1, &mut ()).expect("a sound scenario")
 }
 
-/// The steady rate of the only flow, as a share of what the link carries.
+/// The steady rate of the only flow, as a share of the link's capacity.
 fn utilisation(summary: &Summary, rate: f64) -> f64 {
     let packets_per_s = rate * 1e6 / 8.0 / f64::from(MSS + 40);
     summary.flows[0].packets_per_s.steady / packets_per_s

@@ -228,7 +228,7 @@ fn relayed_by_udp_and_by_tls() -> [Carrying; 2] {
     [random, Gateway::UdpBlocked].map(|gateway| Carrying::new(crossing(gateway, gateway)))
 }
 
-/// Both hosts reach the relay by TLS only. They must not carry less than half of what they carry through
+/// Both hosts reach the relay by TLS only. They must not carry less than half as much as through
 /// the relay by UDP. The best of some runs counts, as other programs have the machine meanwhile.
 #[test]
 fn hosts_without_udp_send_in_bulk() {

@@ -27,7 +27,7 @@ pub(crate) struct Watch {
     /// The host's first SYN, and its end.
     syn: u32,
     syn_end: u32,
-    /// While the connection is served: the end of what the host sent.
+    /// While the connection is served: the highest number that the host sent.
     sent: u32,
     /// CE came, and no CWR since.
     ce: bool,

@@ -98,7 +98,7 @@ fn without_window_scaling_a_virtual_loss_is_one_fast_retransmit() {
     assert_one_fast_retransmit_a_virtual_loss(|bed| bed.set_on_host("tcp_window_scaling", "0"));
 }
 
-/// The far host then says nothing of what comes twice.
+/// The far host then does not report data that arrives twice.
 #[test]
 fn without_dsack_a_virtual_loss_is_one_fast_retransmit() {
     if skip() {

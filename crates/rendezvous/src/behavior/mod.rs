@@ -64,7 +64,8 @@ pub struct Transmit {
 enum Phase {
     /// The first answer: the server exists, the mapped address, the server's second address.
     Contact,
-    /// What the filter lets in, before anything is sent to the server's other addresses.
+    /// The filtering, before anything is sent to the server's other addresses (RFC 5780, section
+    /// 4.4).
     Filtering,
     /// The mapped address towards the server's other addresses.
     Mapping,

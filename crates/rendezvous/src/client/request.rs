@@ -59,7 +59,7 @@ impl Rtt {
     }
 }
 
-/// What a due request needs.
+/// The action for a request whose time has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
     /// Nothing before [`Request::due`].

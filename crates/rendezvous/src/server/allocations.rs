@@ -42,7 +42,7 @@ pub(super) struct Allocation {
     noted: Time,
     permissions: BTreeMap<IpAddr, Time>,
     channels: BTreeMap<u16, (SocketAddr, Time)>,
-    /// What it may carry now, in bytes, if that is limited.
+    /// The bytes that the allocation may carry now, if its rate is limited.
     bytes: Option<(BucketSize, Bucket)>,
 }
 

@@ -57,7 +57,7 @@ const IPV6: u8 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AllocationId(pub(crate) u64);
 
-/// What the caller does about the socket of an allocation.
+/// A request to the caller to open or close the socket of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelayRequest {
     /// Opens a UDP socket and calls [`relay_opened`](super::Server::relay_opened). At an even port it
@@ -86,7 +86,7 @@ fn password(secret: &Secret, username: &str) -> String {
     format!("{:032x}", secret.hash(5, username))
 }
 
-/// What is needed to verify a request.
+/// The inputs for verifying a request.
 pub(super) struct Proof<'a> {
     pub(super) secret: &'a Secret,
     /// A fresh nonce for the source.
@@ -95,7 +95,7 @@ pub(super) struct Proof<'a> {
     pub(super) verified: bool,
 }
 
-/// What follows from a message of a host.
+/// The result of a host's message.
 pub(super) enum Answer {
     /// A message to the host.
     Host(Vec<u8>),

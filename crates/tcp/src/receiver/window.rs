@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(window.field(1, 1, 1000), 60_000, "what was announced may be on its way");
         assert_eq!(window.field(50_001, 50_001, 1000), 10_000);
         assert_eq!(window.field(58_001, 58_001, 1000), 5000);
-        // What was read and not announced is no news.
+        // The application has read data, but the limit leaves no larger window to announce.
         assert!(!window.update_due(58_001, 58_001, 1000));
         window.set_limit(u64::MAX);
         assert_eq!(window.field(58_001, 58_001, 1000), 60_000);
