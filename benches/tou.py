@@ -261,11 +261,11 @@ def main() -> int:
     if chosen.json:
         print(json.dumps({"version": 1, "load_average": load, **figures}, indent=2))
     else:
-        print(f"{text}\n\n{told_of(load)}")
+        print(f"{text}\n\n{describe_load(load)}")
     return 0
 
 
-def told_of(load: dict) -> str:
+def describe_load(load: dict) -> str:
     """The load, and what it does to the figures."""
     text = (
         f"load average of a minute {load['start']:.2f} at the start, {load['end']:.2f} at the end"

@@ -84,7 +84,7 @@ def test_the_median_of_the_cells_the_worst_and_the_share_inside_are_judged():
     assert {c.paper for c in worse} == {"fail"}
 
 
-def test_one_cell_of_the_aside_that_is_worse_is_told():
+def test_one_cell_of_the_aside_that_is_worse_is_detected():
     worst = next(cell for cell in aside.cells() if cell.direction == "upload")
 
     def slower(cell):

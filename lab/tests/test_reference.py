@@ -41,7 +41,7 @@ def test_a_plain_published_figure_is_that_of_the_whole_run():
     assert published.figure("fairness_index.steady") is None
 
 
-def test_published_figures_of_flows_are_told_by_rtt():
+def test_published_figures_of_flows_are_found_by_rtt():
     published = Published({"flows": [{"rtt_min_ms": 4, "cwnd_packets": 8.21}]})
     assert published.figure("cwnd_packets.trace_mean", FlowResult("a", 4.0, {})) == 8.21
     assert published.figure("cwnd_packets.time_mean", FlowResult("a", 4.0, {})) is None

@@ -26,7 +26,7 @@ def why_not() -> str:
 
 
 @pytest.mark.root
-def test_an_ack_counter_and_this_kernel_are_told_apart(tmp_path):
+def test_an_ack_counter_and_this_kernel_are_distinguished(tmp_path):
     if missing := why_not():
         pytest.skip(missing)
     out = tmp_path / "out"

@@ -303,7 +303,7 @@ class TestFlows:
         with pytest.raises(ValueError, match="go with app = 'tou' alone"):
             load.parse(TOU_FILE.replace('"tou"', '"iperf3"'))
 
-    def test_what_iperf3_complains_of_is_told(self, tmp_path):
+    def test_what_iperf3_complains_of_is_reported(self, tmp_path):
         experiment = load.parse(FILE)
         flow = dataclasses.replace(experiment.flows[0], stop_s=2.0)
         plan = flows.plan(flow, 0, "wlab-1-1-00abcd", experiment.topology, tmp_path)

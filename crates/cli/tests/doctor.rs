@@ -122,7 +122,7 @@ fn a_program_in_path_is_found_where_it_is() {
 }
 
 #[test]
-fn a_python_that_is_too_old_is_told_with_its_version() {
+fn a_python_that_is_too_old_is_reported_with_its_version() {
     let bin = folder("old-python");
     program(&bin, "python3", "3 9");
     let report = json(&doctor(&bin, &["bench", "--json"]));
@@ -153,9 +153,9 @@ fn every_tool_is_examined_and_the_exit_status_says_what_the_json_says() {
     }
 }
 
-/// An ordinary user holds no capability; what then is missing for kernel programs is said by name.
+/// An ordinary user holds no capability; the report names those that kernel programs need.
 #[test]
-fn an_ordinary_user_is_told_which_capabilities_are_missing() {
+fn an_ordinary_user_gets_the_list_of_missing_capabilities() {
     let empty = folder("user");
     let mut command = command(&empty, &["cc", "--json"]);
     if fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0) {

@@ -238,7 +238,7 @@ fn serve_large(listener: TcpListener) -> String {
 }
 
 #[test]
-fn the_ecn_of_a_server_is_told_before_its_tests() {
+fn the_ecn_of_a_server_is_reported_before_its_tests() {
     if skipped() {
         return;
     }

@@ -50,7 +50,7 @@ fn make_library() -> Library {
 }
 
 #[test]
-fn controllers_are_told_apart_on_paths_that_the_library_does_not_have() {
+fn controllers_are_distinguished_on_paths_that_the_library_does_not_have() {
     let library = library();
     for path in [path(1, 0.0), path(70, 0.0), path(20, 0.01)] {
         for name in KNOWN {

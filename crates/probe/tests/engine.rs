@@ -270,7 +270,7 @@ fn congestion_avoidance_is_no_slow_start() {
 }
 
 #[test]
-fn a_name_without_address_and_a_family_without_one_are_told() {
+fn a_name_without_address_and_a_family_without_one_are_reported() {
     let mut world = World::new(PATH, 3);
     let outcome = measure(&mut world, "nowhere.example", settings(&[Test::BASELINE], 1));
     assert!(matches!(outcome.failure, Some(Failure::NoSuchHost { .. })));

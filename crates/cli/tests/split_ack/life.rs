@@ -85,7 +85,7 @@ fn without_the_capabilities_one_line_says_which_and_how_to_give_them() {
 }
 
 #[test]
-fn an_ordinary_user_is_told_in_one_line_too() {
+fn an_ordinary_user_gets_an_error_of_one_line_too() {
     if skipped(&[]) {
         return;
     }

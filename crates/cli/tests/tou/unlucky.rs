@@ -137,7 +137,7 @@ fn a_wrong_key_of_the_rendezvous_is_an_error_that_names_both() {
 }
 
 #[test]
-fn a_host_that_asks_for_its_own_key_is_told_so() {
+fn a_host_that_asks_for_its_own_key_is_refused() {
     let folder = Folder::new();
     let own = folder.file("own");
     let service = format!("ssh@{}", public(&own));

@@ -42,7 +42,7 @@ fn upload(bed: &Testbed, send: impl Fn(&Connection, &dyn Fn())) {
 }
 
 #[test]
-fn reordering_is_told_from_virtual_losses() {
+fn reordering_is_distinguished_from_virtual_losses() {
     if skip() {
         return;
     }

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn other_commands_and_addresses_are_told_apart() {
+    fn other_commands_and_addresses_are_distinguished() {
         let udp = [5, 3, 0, 1, 0, 0, 0, 0, 0, 0];
         assert!(!parse_request(&udp).expect("a request").expect("complete").0.connect);
         assert_eq!(parse_request(&[5, 1, 0, 2]), Err(SocksError::AddressType(2)));
