@@ -30,7 +30,7 @@ class Ended:
     status: int
     """Its exit status; below 0 the signal that killed it."""
     message: str
-    """What it said on standard error, but for --json's lines."""
+    """Its standard error, without the lines of --json."""
     given: bytes
     taken: bytes
 

@@ -73,7 +73,7 @@ class Transfer:
 
 
 def run_once(pair: Hosts, program: Program, seconds: float) -> Transfer:
-    """One transfer; goodput and GB are of what arrived."""
+    """One transfer; goodput and GB are of the data that arrived."""
 
     def counters() -> tuple[int, int]:
         retransmitted = pair.counter(pair.sender, "Tcp", "RetransSegs")
@@ -199,7 +199,7 @@ def check_cells(check: dict) -> tuple[str, ...]:
 
 
 def losses(rows: list[dict]) -> list[str]:
-    """What ToU lost: nothing, on a path that loses nothing."""
+    """A line for each row of ToU with losses; the path itself loses nothing."""
     return [
         f"ToU lost segments, offloads {row['offloads']}: {row['sent_again']} sent again, "
         f"{row['rcvbuf_errors']} found the receiver's socket full"

@@ -159,7 +159,7 @@ def test_a_proxy_that_does_nothing_is_detected(seconds, is_red):
 
 
 def _probed(window: int) -> dict:
-    """What a probe says that takes every server's initial window for this."""
+    """The output of a probe that takes every server's initial window for this."""
     verdict = {
         "reaction": {"kind": "counts-bytes", "limit": "two"},
         "confidence": 0.9,

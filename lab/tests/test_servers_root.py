@@ -17,7 +17,7 @@ TARGET = "split-ack/4.2.2-short"
 
 
 def why_not() -> str:
-    """What is missing here; empty for nothing."""
+    """The requirements that this machine lacks; empty for none."""
     try:
         find_windlass(None)
     except LabError as error:

@@ -162,7 +162,7 @@ class TestSeries:
         columns = results.COLUMNS[1:]
         (series,) = read_series(tmp_path, columns)
         assert (series.name, series.controller, series.rtt_min_ms) == ("one", "reno", 15.0)
-        # What did not change is no row.
+        # A sample without a change makes no row.
         assert series.time_s == [0.5, 0.51]
         assert series.columns == {
             "cwnd_packets": [5, 7],

@@ -1,4 +1,4 @@
-"""What `windlass-lab testbed check` finds missing."""
+"""Missing requirements, as `windlass-lab testbed check` reports them."""
 
 from windlass_lab.testbed import check
 

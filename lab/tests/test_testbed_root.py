@@ -61,7 +61,7 @@ with Testbed(Topology([Node("a"), Node("b")], [Link(End("a"), End("b"))]), [outs
 
 
 def printed(bed: Testbed, node: str, *command: str) -> str:
-    """What a command in a node prints."""
+    """The output of a command in a node, which must succeed."""
     with bed.log("printed").open("w") as out:
         status = bed.start("printed", node, command, stdout=out, stderr=out).wait(10)
     text = bed.log("printed").read_text()

@@ -36,7 +36,7 @@ def judged(measured, **more):
 def test_a_section_names_the_figure_furthest_out():
     line = section_verdict([judged(101.0), judged(105.0, flow="b"), judged(99.0)])
     assert line == (
-        "All 3 met; the furthest out: rate, b (packets/s), +5.0 % (50% of what is allowed)"
+        "All 3 met; the furthest out: rate, b (packets/s), +5.0 % (50% of the tolerance)"
     )
 
 

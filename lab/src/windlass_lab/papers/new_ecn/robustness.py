@@ -1,4 +1,4 @@
-"""What New-ECN's fairness survives: "which tests should a protocol pass?" (section 5.1)."""
+"""New-ECN's fairness under disturbances: "which tests should a protocol pass?" (section 5.1)."""
 
 from windlass_lab.core.model import (
     Ascending,

@@ -1,5 +1,5 @@
-"""The fourth chapter of R. E. G. Normann's thesis: servers, measured from outside. What was in the
-Internet of 2011 cannot be asked again; stand-ins are, whose reaction is known.
+"""The fourth chapter of R. E. G. Normann's thesis: servers, measured from outside. The servers of
+2011 cannot be asked again; they have stand-ins whose reaction is known.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from windlass_lab.papers.split_ack.survey import POPULATION_EXPERIMENT
 
 _CHAPTER = "4 Test results"
 _KIND = "servers in a testbed"
-# Of what comes in whole numbers: this one and no other.
+# Of figures in whole numbers: this one and no other.
 _EXACTLY = Tolerance(absolute=0.5)
 _ALL = tuple(SPLITS)
 # Tests A to E and S, ten runs, and three seconds of silence in each.
@@ -328,7 +328,7 @@ def _gains(case: ServerCase, packets: Mapping[str, float]) -> Iterator[Near]:
 
 
 def _resent() -> Iterator[Statement]:
-    """What gained did so at the cost of few retransmissions."""
+    """Servers that gained did so at the cost of few retransmissions."""
     for case, says, most in (
         (plan.SOLARIS, "retransmissions did not increase", 0.0),
         (plan.WINDOWS_2003, "only 2.5 % more are sent again", 2.5),
@@ -345,8 +345,8 @@ def _resent() -> Iterator[Statement]:
         )
 
 
-# What the text says of the companies' servers, by test E beside test A: data packets, how much the
-# runs differ (a standard deviation, in packets), and retransmissions.
+# The text's statements on the companies' servers, by test E beside test A: data packets, the spread
+# of the runs (a standard deviation, in packets), and retransmissions.
 _COMPANIES = (
     (plan.APPLE, "4.11(a)", "gain", "a small decrease of the data packets", Bounds(0.9, 0.99)),
     (plan.APPLE, "4.11(a)", "resent_points", "slightly more sent again", Bounds(low=0.1)),
@@ -371,7 +371,7 @@ def _of_companies() -> Iterator[Statement]:
 
 
 def _of_many_parts() -> Iterator[Statement]:
-    """What the text says of 200 ACKs for one, beside the same server without splitting."""
+    """The text's statements on 200 ACKs for one, beside the same server without splitting."""
     for key, says, means in (
         ("resent_points", "a large amount of retransmissions", Bounds(low=50)),
         ("kilobytes", "a few bytes", Bounds(high=1)),

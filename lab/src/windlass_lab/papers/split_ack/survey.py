@@ -29,7 +29,7 @@ _SHOWN = 0.02
 _FEW = 0.1
 # A change that counts: a tenth.
 _UNCHANGED, _MORE = Bounds(0.9, 1.1), Bounds(low=1.1)
-# More, of all servers there are: no sample of them, so that any difference is one.
+# More. All servers are counted, not a sample, so any difference is real.
 _ANY_MORE = Bounds(low=math.nextafter(1.0, 2.0))
 
 

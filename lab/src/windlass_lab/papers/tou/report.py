@@ -78,7 +78,7 @@ def _section(paper: Paper, document: Mapping, runs: Runs, scale: float) -> dict:
 
 
 def _tables(comparisons: Sequence[Comparison]) -> list[dict]:
-    """What the paper says of the cells, what the lab asks of them, and what is shown only."""
+    """Tables of the cells: the paper's statements, the lab's bounds, figures for information."""
     said = [each for each in comparisons if each.key.startswith(KEY)]
     own = verdict_tables([each for each in comparisons if each not in said], ["measured"])
     of_paper = [
