@@ -9,8 +9,8 @@
 //!
 //! - A [`Packet`] is a plain value with everything that the headers say. Checksums do not exist, and
 //!   payload has a length, but no bytes.
-//! - What comes out belongs to a flow of the run ([`Packet::flow`], [`Packet::reverse`]), and goes on
-//!   to its end of that flow, wherever [`Packet::destination`] points.
+//! - A packet from the box belongs to a flow of the run ([`Packet::flow`], [`Packet::reverse`]), and goes
+//!   on to its end of that flow, wherever [`Packet::destination`] points.
 //! - [`Middlebox::poll_timeout`] is asked after each packet and each timeout; a box that holds
 //!   packets back, or makes its own, sends them in [`Middlebox::handle_timeout`].
 //! - Time is an argument. Read no clock and draw no entropy, take functions of floats from `libm`,

@@ -167,13 +167,13 @@ def _arithmetic(short: bool) -> Experiment:
         id=f"4.2.2{suffix}",
         chapter=_CHAPTER,
         section="4.2.2, Tables 4.1 and 4.2",
-        title="What the tests bring where ACKs are counted" + (", in short" if short else ""),
+        title="Data packets of the tests where ACKs are counted" + (", in short" if short else ""),
         shows="An ACK counter with an initial window of 3 sends 9, 12, 18, 30, 42 packets: what "
         "three ACKs free, and a segment for each of their parts.",
         reading="The paper predicts its initial window and two packets for each ACK: 9, 15, 27, "
         "51 and 75 (Table 4.2). It prints 39 for test D, which is 3 + 36, the ACKs of test E. "
         "Parts of an ACK free no more than the ACK itself, so that 18 come at a split of 4: the "
-        "double of test A, as the paper measured. What comes is judged by that arithmetic; the "
+        "double of test A, as the paper measured. The packets are judged by that arithmetic; the "
         "table's numbers are judged by the paper's own rule.",
         quick=short,
         short=short,
@@ -234,7 +234,7 @@ def _preliminary() -> Experiment:
         chapter=_CHAPTER,
         section="4.3, Tables 4.3 to 4.11",
         title="Servers without splitting",
-        shows="What a server sends for three ACKs tells its initial window: that, and two packets "
+        shows="A server's packets for three ACKs tell its initial window: that, and two packets "
         "for each ACK.",
         reading="Each server of 2011 has a stand-in of today, named beside it; their figures are "
         "held against the stand-in's initial window and not against those of 2011, whose "

@@ -99,4 +99,4 @@ def _drawn(id_: str, cells: Sequence[Cell], runs: Runs) -> list[Drawn]:
 
 _EMULATED_IN = 15
 _AXES = (figures.TIME, figures.SEQUENCE)
-_SAID = "What the paper says, and whether it comes out"
+_SAID = "The paper's statements, and whether they hold"
