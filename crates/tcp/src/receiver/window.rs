@@ -106,6 +106,7 @@ impl ReceiveWindow {
     /// True if the window can open enough to justify an ACK that is sent for this purpose alone.
     pub(crate) fn update_due(&self, nxt: u64, read: u64, mss: u32) -> bool {
         let announced = self.edge.saturating_sub(nxt);
+        // RFC 9293 §3.8.6.2.2: half of the buffer, or a full segment.
         let threshold = (self.buffer.min(self.limit) / 2).max(u64::from(mss));
         self.worthwhile_edge(nxt, read, mss)
             .is_some_and(|edge| announced < u64::from(mss) || edge - self.edge >= threshold)
