@@ -142,6 +142,7 @@ impl RedConfig {
     pub(super) fn resolved_weight(&self, link: Option<BitRate>) -> Result<f64, ConfigError> {
         match (self.weight, link) {
             (Some(weight), _) => Ok(weight),
+            // 1 - exp(-1/C), a time constant of a second (Floyd et al. 2001, section 5.2).
             (None, Some(link)) => Ok(1.0 - libm::exp(-1.0 / self.packets_per_sec(link))),
             (None, None) => Err(ConfigError::NeedsLinkRate("the queue weight")),
         }
