@@ -39,7 +39,7 @@ pub struct Status {
     pub key: String,
     /// The UDP address that it uses.
     pub local: SocketAddr,
-    /// The services or forwarded ports, as the user wrote them.
+    /// The services that it offers, or the ports that it forwards, in words.
     pub serves: Vec<String>,
     /// The rendezvous servers.
     pub via: Vec<String>,
