@@ -124,7 +124,7 @@ pub fn parse_ports(text: &str) -> Result<Ports, String> {
 ///
 /// # Errors
 ///
-/// The text is no whole number from 1 to [`SIZE_MAX`].
+/// The text is no whole number from 1 to 2^26.
 pub fn parse_size(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|size| (1..=SIZE_MAX).contains(size));
     number.ok_or_else(|| format!("expected a whole number from 1 to {SIZE_MAX}, found {text:?}"))
