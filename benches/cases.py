@@ -35,7 +35,7 @@ class Programs:
 
 @dataclass(frozen=True)
 class Work:
-    """What a run got done, read from what it printed; the same in every run of a contender."""
+    """The work of a run, read from its output; the same in every run of a contender."""
 
     amount: int
     """Segments delivered, scenarios or events, as the case says."""
@@ -56,8 +56,8 @@ class Contender:
 
 @dataclass(frozen=True)
 class Target:
-    """What a contender is to reach: `figure` of its row, `over` that of the other contender of the
-    case or of the same one in `over_case`."""
+    """The target of a contender: bounds of `figure` in its row, or of its ratio to that of `over`,
+    the other contender of the case, or to the same contender's in `over_case`."""
 
     contender: str
     figure: str

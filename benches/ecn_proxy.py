@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the packet path of `windlass ecn-proxy` costs: ns a packet, throughput, a full table.
+"""The cost of the packet path of `windlass ecn-proxy`: ns a packet, throughput, a full table.
 
 Needs root, iproute2, iperf3, nftables (which marks packets), clang and bpftool (for a program that
 does nothing), ab and nginx (short connections); builds three hosts with the lab's testbed, hence
@@ -143,7 +143,7 @@ def taken(pid: int) -> tuple[int, int]:
 
 
 def ns_per_packet(pid: int, traffic: Callable[[], object]) -> float:
-    """What one packet took during some traffic."""
+    """The time of the program for one packet, in nanoseconds, as a mean over some traffic."""
     before = taken(pid)
     traffic()
     after = taken(pid)

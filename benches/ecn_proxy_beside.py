@@ -184,7 +184,7 @@ def send(address: str, port: int, controller: str, connections: int, seconds: fl
     def fill(sock: socket.socket) -> None:
         while time.monotonic() < end:
             sock.sendall(block)
-        # What is queued would take the link from the next run.
+        # Data still queued would take the link from the next run.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         sock.close()
 

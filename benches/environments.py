@@ -75,7 +75,7 @@ def many(path: Path) -> float:
 
 
 def ns3() -> dict | None:
-    """What `ns3/steps.py` prints; None without ns-3."""
+    """The figures that `ns3/steps.py` prints; None without ns-3."""
     if not NS3.exists():
         return None
     command = [str(NS3), str(HERE / "ns3" / "steps.py"), "5"]

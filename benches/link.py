@@ -68,7 +68,7 @@ def receiving_socket() -> socket.socket:
 
 
 def receive(sock: socket.socket, sender: subprocess.Popen) -> list[Packet]:
-    """What arrives until the sender has ended and nothing has come for a while."""
+    """The packets that arrive until the sender has ended and nothing has come for a while."""
     packets: list[Packet] = []
     while True:
         try:

@@ -13,7 +13,7 @@ class BenchError(Exception):
 
 @dataclass(frozen=True)
 class Cost:
-    """What one process took, its start included."""
+    """Time and memory of one process, its start included."""
 
     cpu_s: float
     """User and system time of all its threads."""

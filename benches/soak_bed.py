@@ -1,4 +1,4 @@
-"""What the soak runs on: two namespaces with a link between them that can be taken away, and the
+"""The testbed of the soak: two namespaces, a link between them that can be taken away, and the
 programs in them."""
 
 import json

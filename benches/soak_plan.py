@@ -1,4 +1,4 @@
-"""What a round of the soak does to its connection: all of it drawn from the seed beforehand."""
+"""The plan of a round of the soak: its path, sizes and disturbances, all drawn from the seed."""
 
 import random
 from dataclasses import dataclass, field
@@ -77,7 +77,7 @@ class Plan:
     death: Death | None = None
 
     def disturbance(self) -> str:
-        """What the table calls it."""
+        """The name of the round's disturbance in the table."""
         if self.death:
             way = "" if self.death.answered else ", silence"
             return f"{self.death.how} {self.death.victim}{way}"

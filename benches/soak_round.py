@@ -30,7 +30,7 @@ class Ended:
     status: int
     """Its exit status; below 0 the signal that killed it."""
     message: str
-    """What it said on standard error, but for --json's lines."""
+    """Its standard error, without the lines of --json."""
     given: bytes
     taken: bytes
 
@@ -104,7 +104,7 @@ class Round:
         self._bed.plug(self.plan.path, self._rng.getrandbits(32))
         address = f"{ADDRESSES['listen']}:{self.port}"
         self._ends["listen"] = self._start("listen", address)
-        self._wait_for(lambda: self._told("listen", "tou.listening"), "listening")
+        self._wait_for(lambda: self._reported("listen", "tou.listening"), "listening")
         self._ends["connect"] = self._start("connect", address)
 
     def _start(self, end: str, address: str) -> subprocess.Popen:
@@ -117,7 +117,7 @@ class Round:
     def _file(self, end: str, kind: str) -> Path:
         return self._bed.folder / f"{self._name(end)}.{kind}"
 
-    def _told(self, end: str, kind: str) -> dict | None:
+    def _reported(self, end: str, kind: str) -> dict | None:
         """A line of --json."""
         for line in self._file(end, "err").read_text().splitlines():
             if line.startswith("{") and line.endswith("}"):
@@ -153,7 +153,7 @@ class Round:
 
     def _die(self, death: Death) -> bool:
         """Ends the victim, once there is a connection."""
-        connected = self._told("listen", "tou.connected")
+        connected = self._reported("listen", "tou.connected")
         victim = self._ends[death.victim]
         if not connected or victim.poll() is not None:
             return False

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the programs of `windlass split-ack` cost: ns a packet, by whose packet it is.
+"""The cost of the programs of `windlass split-ack`: ns a packet of the command or of others.
 
 Needs root, iproute2 and iperf3; builds two hosts with the lab's testbed, hence `.venv/bin/python`.
 """

@@ -30,7 +30,7 @@ def aligned(head: tuple[str, ...], lines: Sequence[tuple[str, ...]], words: int)
 
 
 def figures(rows: list[dict]) -> str:
-    """What each contender cost."""
+    """The table of the contenders' time and memory."""
     return aligned(FIGURES, [figure_cells(row) for row in rows], words=2)
 
 
@@ -53,7 +53,7 @@ def figure_cells(row: dict) -> tuple[str, ...]:
 
 
 def targets(rows: list[dict]) -> str:
-    """What is to be reached, and whether it is."""
+    """The table of the targets, and whether each is met."""
     lines = [target_cells(row, target) for row in rows for target in row["targets"]]
     return aligned(TARGETS, lines, words=3) if lines else ""
 

@@ -67,14 +67,14 @@ class Rows(unittest.TestCase):
         self.assertNotIn("goodput_ratio", rows[2])
         self.assertEqual(tou_tunnels.fairness_index([1, 1, 0, 0]), 0.5)
 
-    def test_losses_of_tou_are_told_and_those_of_others_are_not(self) -> None:
+    def test_losses_of_tou_are_reported_and_those_of_others_are_not(self) -> None:
         self.assertEqual(tou.losses(rows()), [])
         (line,) = tou.losses([tou.row("on", "tou", transfers(20, again=7))])
         self.assertIn("7 sent again", line)
 
-    def test_a_busy_machine_is_told_of(self) -> None:
-        self.assertIn("busy", tou.told_of({"start": 0.6, "end": 3}))
-        self.assertNotIn("busy", tou.told_of({"start": 0.4, "end": 3}))
+    def test_a_busy_machine_is_reported(self) -> None:
+        self.assertIn("busy", tou.describe_load({"start": 0.6, "end": 3}))
+        self.assertNotIn("busy", tou.describe_load({"start": 0.4, "end": 3}))
 
     def test_the_table_says_all_of_it(self) -> None:
         text = tou.report(rows(), tou.checks(rows()))
@@ -89,7 +89,7 @@ class Counters(unittest.TestCase):
 
 
 class Many(unittest.TestCase):
-    def test_what_falls_short_is_told(self) -> None:
+    def test_what_falls_short_is_reported(self) -> None:
         one = {
             "idle_bytes": 5000,
             "used_bytes": 9100,

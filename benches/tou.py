@@ -73,7 +73,7 @@ class Transfer:
 
 
 def run_once(pair: Hosts, program: Program, seconds: float) -> Transfer:
-    """One transfer; goodput and GB are of what arrived."""
+    """One transfer; goodput and GB are of the data that arrived."""
 
     def counters() -> tuple[int, int]:
         retransmitted = pair.counter(pair.sender, "Tcp", "RetransSegs")
@@ -199,7 +199,7 @@ def check_cells(check: dict) -> tuple[str, ...]:
 
 
 def losses(rows: list[dict]) -> list[str]:
-    """What ToU lost: nothing, on a path that loses nothing."""
+    """A line for each row of ToU with losses; the path itself loses nothing."""
     return [
         f"ToU lost segments, offloads {row['offloads']}: {row['sent_again']} sent again, "
         f"{row['rcvbuf_errors']} found the receiver's socket full"
@@ -261,11 +261,11 @@ def main() -> int:
     if chosen.json:
         print(json.dumps({"version": 1, "load_average": load, **figures}, indent=2))
     else:
-        print(f"{text}\n\n{told_of(load)}")
+        print(f"{text}\n\n{describe_load(load)}")
     return 0
 
 
-def told_of(load: dict) -> str:
+def describe_load(load: dict) -> str:
     """The load, and what it does to the figures."""
     text = (
         f"load average of a minute {load['start']:.2f} at the start, {load['end']:.2f} at the end"

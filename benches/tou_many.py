@@ -86,7 +86,7 @@ def report(figures: dict) -> str:
 
 
 def held(one: dict) -> str:
-    """What was measured of many at once, and its targets."""
+    """The figures of many connections at once, and their targets."""
     idle_met = "met" if one["idle_bytes"] <= IDLE_BYTES_MAX else "NOT MET"
     fair_met = "met" if one["fairness_index"] >= FAIRNESS_INDEX_MIN else "NOT MET"
     return (

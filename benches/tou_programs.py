@@ -40,7 +40,7 @@ class Program:
     receive: tuple[str, ...]
     send: tuple[str, ...]
     send_last: tuple[str, ...] = ()
-    """What follows the seconds."""
+    """Arguments after the number of seconds."""
 
 
 def _rust_peer(name: str, word: str) -> Program:

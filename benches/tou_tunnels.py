@@ -38,7 +38,7 @@ PATIENCE_S = 30
 
 @dataclass(frozen=True)
 class Case:
-    """What is carried."""
+    """The connections through a tunnel, and whether the path loses packets."""
 
     name: str
     connections: int

@@ -21,9 +21,9 @@ LAB = Path(__file__).resolve().parent
 IN_SDIST = LAB / "windlass"
 ROOT = IN_SDIST if IN_SDIST.is_dir() else LAB.parent
 SOURCES = ["Cargo.toml", "Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT", "crates", "experiments"]
-"""What a source distribution has of the repository."""
+"""Parts of the repository in a source distribution."""
 FOLDERS = {"experiments": ROOT / "experiments", "testbeds": LAB / "testbeds"}
-"""What the package holds of the repository, by its folder there."""
+"""Parts of the repository in the package, by their folders there."""
 PURE = os.environ.get("WINDLASS_LAB_PURE") == "1"
 BUILT = os.environ.get("WINDLASS_LAB_BUILT")
 

@@ -1,4 +1,4 @@
-// What the sliders set: names, ranges, defaults, presets, and their form in a link.
+// The settings of the sliders: names, ranges, defaults, presets, and their form in a link.
 
 /** Controllers by the names of scenario files. */
 export const CONTROLLERS = {
@@ -57,7 +57,7 @@ const DEFAULTS = {
   ecn: true,
   duration: 60,
   seed: 1,
-  // What differs in the second run; null where it is as in the first.
+  // Settings of the second run; null where it is as in the first.
   versus: { controller: "reno", queue: null, ecn: null },
 };
 

@@ -20,7 +20,7 @@ addEventListener("message", async ({ data: { module: given, id, text, files } })
     runner ??= new Runner((await WebAssembly.instantiate(module)).exports);
     postMessage({ id, ...runner.run(text, files, (progress) => postMessage({ id, progress })) });
   } catch (error) {
-    // What it left in memory cannot be relied on.
+    // Its memory may be inconsistent after a failure.
     runner = undefined;
     postMessage({ id, failure: String(error) });
   }

@@ -52,7 +52,7 @@ table inet filter {
 
 
 class DemoError(Exception):
-    """What failed, for one line."""
+    """A step of the demonstration failed; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)

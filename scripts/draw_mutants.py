@@ -22,7 +22,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# What is mutated, with the command whose tests must notice.
+# Files to mutate, with the command whose tests must fail.
 RUST = {
     "crates/tcp/src/cc/**": "cargo test -p windlass-tcp --lib",
     "crates/tcp/src/receiver/**": "cargo test -p windlass-tcp --lib",

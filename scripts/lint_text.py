@@ -39,6 +39,20 @@ FORBIDDEN = [
         re.compile(r"""(?:^|[.!:]\s+|//[/!]?\s+|[#*]\s+|["'`(]|\s\*\s)Who (?![^.!]*\?)"""),
         "a statement that starts with 'Who': name the subject",
     ),
+    (
+        re.compile(
+            r"""(?:^\s*|[.!:]\s+|//[/!]?\s*|[#*|-]\s+|["'`(*])What (?!was found$)(?![^.!]*\?)"""
+        ),
+        "a statement that starts with 'What': a noun phrase with meaning, unit, range, error",
+    ),
+    (re.compile(r"\bWhose (?![^.!]*\?)"), "'Whose': name the owner"),
+    (re.compile(r"\bof what\b", re.IGNORECASE), "'of what': name the thing"),
+    (re.compile(r"\bso that any\b", re.IGNORECASE), "'so that any': begin a new sentence"),
+    (
+        # `cwnd_told` is a key of the lab's saved runs.
+        re.compile(r"(?<!\bcwnd)_told|told_"),
+        "a name with 'told': name the signal (acknowledged, reported, marked)",
+    ),
 ]
 
 ONE_WORD = re.compile(r"[\w'`\[\]:-]+[.!]?")

@@ -25,6 +25,24 @@ class Words(unittest.TestCase):
             "// See papers/001, section 3.",
             "// Who sends a segment waits.",
             '"""Who sends waits."""',
+            "/// What the daemon writes.",
+            "//! What a link does over time.",
+            "    // What has arrived may still be read.",
+            "# What it keeps.",
+            " * What struct flow has summed.",
+            '    """What a run got done."""',
+            "// It is lost. What follows is not.",
+            "## What others lose",
+            "## What was found on the way",
+            "| What it is |",
+            "**What holds:**",
+            "/// Whose end it is.",
+            "// The end of what was sent.",
+            "// Of what comes, half is lost.",
+            "// No sample, so that any difference is one.",
+            "fn a_peer_is_told_once() {",
+            "fn told_right() {",
+            "self._told = now",
         ):
             with self.subTest(line=line):
                 self.assertEqual(len(self.complaints(line)), 1)
@@ -35,6 +53,13 @@ class Words(unittest.TestCase):
             "// See Hamann 1999, section 3.1.",
             "// A sender who waits.",
             "// Who sends?",
+            "// The text that What cites.",
+            "## What does a NAT do?",
+            "## What was found",
+            "// Whose end is it?",
+            "// A sender whose window is full.",
+            "// Parts of whatever comes.",
+            "cwnd_told=mean_window(rows),",
         ):
             with self.subTest(line=line):
                 self.assertEqual(self.complaints(line), [])

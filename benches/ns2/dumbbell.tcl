@@ -1,4 +1,4 @@
-# What all cases share: the settings of the TCP agents and the queue, a dumbbell, one bulk flow
+# The part that all cases share: the settings of the TCP agents and the queue, a dumbbell, one bulk flow
 # a sender, and the figures printed at the end. Arguments: the duration in seconds, and a folder for
 # traces of cwnd; without them the case's own duration, and no traces. Before them may stand
 # "all-headers".

@@ -23,7 +23,7 @@ UNSEEN = range(1000, 1010)
 
 
 class Ratios(gymnasium.ObservationWrapper):
-    """What the agent sees: numbers that mean the same on every path."""
+    """The agent's observations as ratios, which mean the same on every path."""
 
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)

@@ -42,7 +42,7 @@ def test_every_scenario_of_the_paper_is_judged_as_it_stands():
         for check in experiment.checks
         if paper.id == "new-ecn" and isinstance(check, Near)
     }
-    # The paper has no figures of what it left open.
+    # The paper has no figures of the questions that it left open.
     open_questions = {"gateways", "load", "fixed_probability", "four_flows"}
     names = [file.stem for file in folder.glob("*.toml") if file.stem not in open_questions]
     assert len(names) == 22

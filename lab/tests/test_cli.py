@@ -138,7 +138,7 @@ def test_a_failing_binary_ends_with_status_3_and_its_words(lab, tmp_path, monkey
     assert not (tmp_path / "out").exists()
 
 
-def test_output_that_is_not_json_is_told(lab, tmp_path, monkeypatch, capsys):
+def test_output_that_is_not_json_is_reported(lab, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FAKE_WINDLASS", "garbage")
     assert lab("--quick", out=tmp_path / "out") == 3
     assert "not JSON" in capsys.readouterr().err
@@ -158,12 +158,12 @@ def test_the_binary_may_be_named_by_the_environment(tmp_path, monkeypatch, capsy
     assert not (tmp_path / "out").exists()
 
 
-def test_an_unknown_paper_is_told_what_there_is(capsys):
+def test_an_unknown_paper_lists_the_known_ones(capsys):
     assert main(["reproduce", "new-enc"]) == 2
     assert "new-ecn" in capsys.readouterr().err
 
 
-def test_a_missing_scenario_is_told_before_anything_runs(
+def test_a_missing_scenario_is_reported_before_anything_runs(
     fake_windlass, experiments, tmp_path, capsys
 ):
     partial = tmp_path / "experiments" / "new-ecn"

@@ -9,7 +9,7 @@ from windlass_lab.cli import main
 from windlass_lab.core.coverage import SENTENCE, coverage
 from windlass_lab.core.registry import all_papers
 
-# What the papers number, by kind and chapter: the highest number.
+# The highest number of a figure or table in the papers, by kind and chapter.
 PAPERS = {
     "new-ecn": {"Figure": {"2": 1, "3": 4, "4": 12}, "Table": {"4": 10}},
     "ecn-proxy": {

@@ -57,7 +57,7 @@ def uneven(experiment) -> list[str]:
         if isinstance(check, Near | AtLeast | Statement):
             judged.add((check.case, check.quantity.key))
         elif isinstance(check, Effect):
-            # What a series is divided by has a ratio of 1.
+            # The series that the others are divided by has a ratio of 1.
             judged |= {(case, check.quantity.key) for case in (check.case, check.beside)}
     lines = [(p, line) for p in experiment.plots if isinstance(p, SweepPlot) for line in p.lines]
     return [

@@ -104,7 +104,7 @@ def test_other_seeds_leave_the_page_of_new_ecn_green(page):
 
 
 @pytest.mark.parametrize(("parts", "is_red"), [(1, True), (4, False)])
-def test_division_that_divides_nothing_is_told(windlass, parts, is_red):
+def test_division_that_divides_nothing_is_detected(windlass, parts, is_red):
     """Of Table 2.1 the large file with division in slow start, whose receivers do not split."""
     paper, [experiment] = find("split-ack/2.1", quick=False)
     names = ("study-1.5MB-off", "study-1.5MB-SS")
@@ -136,7 +136,7 @@ def test_division_that_divides_nothing_is_told(windlass, parts, is_red):
 
 
 @pytest.mark.parametrize(("slower", "is_red"), [(1.33, True), (1.0, False), (1.03, False)])
-def test_tou_that_is_a_third_slower_is_told(slower, is_red):
+def test_tou_that_is_a_third_slower_is_detected(slower, is_red):
     cell = next(cell for cell in CELLS if (cell.loss, cell.rtt_ms) == (0.01, 100))
     run = TouRun(10.0, 30.0, 12.0, 13.0, 5, 0, 5, 0, 1.0, 1444, Course(None, None, 0, 0))
     kernel = {seed: replace(run, seconds=10.0 + seed) for seed in range(tou.SEEDS)}
@@ -147,7 +147,7 @@ def test_tou_that_is_a_third_slower_is_told(slower, is_red):
 
 
 @pytest.mark.parametrize(("seconds", "is_red"), [(160.0, True), (100.0, False), (103.0, False)])
-def test_a_proxy_that_does_nothing_is_told(seconds, is_red):
+def test_a_proxy_that_does_nothing_is_detected(seconds, is_red):
     """Without ECN an upload takes more than half as long again."""
     times = {PROXY: seconds, NATIVE: 100.0}
     runs = {
@@ -159,7 +159,7 @@ def test_a_proxy_that_does_nothing_is_told(seconds, is_red):
 
 
 def _probed(window: int) -> dict:
-    """What a probe says that takes every server's initial window for this."""
+    """The output of a probe that takes every server's initial window for this."""
     verdict = {
         "reaction": {"kind": "counts-bytes", "limit": "two"},
         "confidence": 0.9,
@@ -180,7 +180,7 @@ def _initial_windows(windows: dict) -> list:
     return [c for c in found if c.key == "initial_window.packets"]
 
 
-def test_a_probe_that_always_says_10_is_told():
+def test_a_probe_that_always_says_10_is_detected():
     right = {plan.APPLE.name: 3, plan.ORACLE.name: 4, plan.MICROSOFT.name: 16, plan.LINUX.name: 3}
     assert not tally(_initial_windows(right)).failed
     assert tally(_initial_windows({})).failed
@@ -242,7 +242,7 @@ def test_a_population_that_reacts_as_the_thesis_says_meets_its_statements():
         ({"freebsd-7": "linux"}, 10, "all.negative_less_gaining"),
     ],
 )
-def test_a_population_that_reacts_otherwise_is_told(stacks, resent, key):
+def test_a_population_that_reacts_otherwise_is_detected(stacks, resent, key):
     comparisons = _survey(stacks, resent)
     assert tally(comparisons).failed
     assert [c.paper for c in comparisons if c.key == key] == ["fail"]
@@ -276,7 +276,7 @@ def _claims(found, kind) -> dict[str, list[str]]:
     }
 
 
-def test_one_cell_of_a_series_that_is_worse_is_told():
+def test_one_cell_of_a_series_that_is_worse_is_detected():
     assert not _claims(_figures("robustness", {}), "bound")[FAIL]
     found = _figures("robustness", {"s1_newecn@loss": (0.85, 0.01)})
     assert _claims(found, "bound")[FAIL] == ["s1_newecn@loss"]
@@ -307,7 +307,7 @@ def test_an_order_within_noise_is_not_decided():
     assert [c.paper for c in orders] == 5 * [PASS]
 
 
-def test_an_order_that_is_turned_round_is_told():
+def test_an_order_that_is_turned_round_is_detected():
     turned = {f"gateways{hops}_newecn": (0.8, 0.001) for hops in range(1, 7)}
     orders = [c for c in _figures("gateways", turned) if c.allowed.count("<") == 2]
     assert [c.paper for c in orders] == 5 * [FAIL]
@@ -320,7 +320,7 @@ def test_too_few_seeds_decide_neither_bounds_nor_orders():
 
 
 @pytest.mark.parametrize(("loss", "paper"), [(0.87, FAIL), (0.99, PASS), (0.952, UNDECIDED)])
-def test_what_others_lose_beside_new_ecn_is_told(loss, paper):
+def test_what_others_lose_beside_new_ecn_is_judged(loss, paper):
     found = _figures(
         "friendliness", {"mix_3new_3reno": (0.99 * loss, 0.01), "mix_6reno": (0.99, 0.01)}
     )
@@ -334,7 +334,7 @@ def test_parameters_that_are_worse_on_one_path_are_not_better_in_all_respects():
     assert {c.case for c in worse} == {"far@quick"}
 
 
-def test_two_rates_that_are_swapped_in_new_ecn_over_tou_are_told():
+def test_two_rates_that_are_swapped_in_new_ecn_over_tou_are_detected():
     experiment = next(e for e in NEW_ECN_TOU.experiments if e.id == "four-rtts")
     rates = {190: 486.0, 70: 551.0, 30: 621.0, 4: 772.0}
 
@@ -359,7 +359,7 @@ def test_two_rates_that_are_swapped_in_new_ecn_over_tou_are_told():
     assert {key for key, _ in swapped} == {"packets_per_s.steady"} and len(swapped) == 2
 
 
-def test_a_proxy_that_is_slow_in_one_cell_kept_aside_is_told():
+def test_a_proxy_that_is_slow_in_one_cell_kept_aside_is_detected():
     cells = aside.cells()
     slow = next(cell for cell in cells if cell.direction == "upload" and not cell.native)
     runs = {cell.name: [ProxyRun(120.0 if cell == slow else 100.0)] for cell in cells}
@@ -367,7 +367,7 @@ def test_a_proxy_that_is_slow_in_one_cell_kept_aside_is_told():
     assert {c.quantity.partition(", ")[2].rpartition(", ")[2] for c in found} == {"the worst cell"}
 
 
-def test_a_proxy_that_leaves_marks_unanswered_is_told():
+def test_a_proxy_that_leaves_marks_unanswered_is_detected():
     lines = {"episodes": 1000, "answered_virtual_loss": 970, "passed_over": 30}
     lines |= {"ect": 1000, "ect_waiting": 50}
     runs = {ProxyTest("upload", "3", True, PROXY).name: [ProxyRun(1.0, proxies=[lines])] * 20}

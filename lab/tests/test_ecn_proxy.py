@@ -353,7 +353,7 @@ def test_a_binary_without_the_proxy_is_named_in_one_line(tmp_path):
     ]
 
 
-def test_a_machine_without_iperf_is_told_so_before_anything_is_built(monkeypatch, tmp_path):
+def test_a_machine_without_iperf_is_refused_before_anything_is_built(monkeypatch, tmp_path):
     monkeypatch.setattr(measure.check, "require", lambda _: None)
     monkeypatch.setenv("PATH", str(tmp_path))
     test = Test("download", "1", True, NATIVE)

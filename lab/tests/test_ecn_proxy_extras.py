@@ -84,7 +84,7 @@ def test_the_median_of_the_cells_the_worst_and_the_share_inside_are_judged():
     assert {c.paper for c in worse} == {"fail"}
 
 
-def test_one_cell_of_the_aside_that_is_worse_is_told():
+def test_one_cell_of_the_aside_that_is_worse_is_detected():
     worst = next(cell for cell in aside.cells() if cell.direction == "upload")
 
     def slower(cell):
@@ -138,7 +138,7 @@ def test_the_papers_uploads_are_held_against_the_papers_own_mechanism():
     with_figure = [c for c in found if "Not-ECT, over both ECN" in c.quantity]
     assert [c.published for c in with_figure] == [1.308, 1.508, 1.628, 1.935]
     assert [c.paper for c in with_figure] == ["fail", "fail", "fail", "pass"]
-    # What the paper did not measure has no published figure.
+    # Figures that the paper did not measure have no published value.
     others = [c for c in found if "drops" in c.quantity or "virtual" in c.quantity]
     assert {c.published for c in others} == {None}
 

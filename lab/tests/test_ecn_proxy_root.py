@@ -89,7 +89,7 @@ def test_a_cell_kept_aside_has_its_rate_and_round_trip(windlass):
     assert 0.5 < run.fairness <= 1
 
 
-def test_a_run_that_is_told_to_end_takes_its_network_away(windlass):
+def test_a_run_that_is_terminated_takes_its_network_away(windlass):
     test = Test("download", "1", True, NEITHER)
     order = {"test": asdict(test), "scale": 1.0, "windlass": str(windlass)}
     process = child.start("windlass_lab.papers.ecn_proxy.transfer", order)

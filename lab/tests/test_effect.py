@@ -64,7 +64,7 @@ def test_a_word_is_judged_by_the_whole_interval(changed, paper, verdict):
     assert found.why.startswith("not enough runs") == (verdict == UNDECIDED)
 
 
-def test_the_power_and_the_words_meaning_are_told():
+def test_the_power_and_the_words_meaning_are_reported():
     assert "95 % interval 1.8" in judged(20.0).why
     assert "would show" in judged(20.0).why
     assert "“OK” means 0.8 to 1.2" in judged(20.0).why

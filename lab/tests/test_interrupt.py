@@ -70,7 +70,7 @@ for name, call in calls.items():
     except SystemExit as end:
         print("exit", end.code, flush=True)
 """
-# What each call comes to after a signal.
+# The end of each call after a signal.
 CALLS = {
     "simulate": (signal.SIGINT, "interrupted"),
     "sweep": (signal.SIGINT, "interrupted"),

@@ -135,7 +135,7 @@ def test_without_root_the_rest_runs(lab, tmp_path, monkeypatch, capsys):
     assert "4.2.2" in [e["id"] for e in results["experiments"]]
 
 
-def test_a_binary_that_does_not_know_what_it_lacks_is_told(fake_windlass, repository, tmp_path):
+def test_a_binary_that_does_not_know_what_it_lacks_is_reported(fake_windlass, repository, tmp_path):
     assert "cannot say" in measure._doctor(fake_windlass, ["link", "cc"])
 
 
@@ -213,10 +213,10 @@ class Host:
         self.loaded = loaded
         monkeypatch.setattr(controller, "_LOCK", tmp_path / "lock")
         monkeypatch.setattr(check, "controllers", lambda: ["reno"] + ["new_ecn"] * self.loaded)
-        monkeypatch.setattr(controller, "_told", self._told)
+        monkeypatch.setattr(controller, "_output_of", self._output_of)
         self._beta = beta
 
-    def _told(self, _windlass, *words):
+    def _output_of(self, _windlass, *words):
         self.said.append(words[0])
         if words[0] == "status":
             parameters = {"alpha_wnd": 0.9, "alpha_slp": 0.9, "beta": self._beta}

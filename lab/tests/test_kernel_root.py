@@ -19,7 +19,7 @@ TARGET = "new-ecn/kernel-short"
 
 
 def why_not() -> str:
-    """What is missing here; empty for nothing."""
+    """The requirements that this machine lacks; empty for none."""
     try:
         kernel = Kernel(find_windlass(None), find_testbeds(), Path())
     except LabError as error:

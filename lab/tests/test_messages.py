@@ -1,4 +1,4 @@
-"""What the lab says when it refuses an input: input, message, exit status."""
+"""The lab's messages for inputs that it refuses: input, message, exit status."""
 
 import json
 from pathlib import Path

@@ -18,7 +18,7 @@ TARGET = "new-ecn-tou/short"
 
 
 def why_not() -> str:
-    """What is missing here; empty for nothing."""
+    """The requirements that this machine lacks; empty for none."""
     try:
         kernel = Kernel(find_windlass(None), find_testbeds(), Path())
     except LabError as error:

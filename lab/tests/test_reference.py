@@ -13,9 +13,9 @@ from windlass_lab.core.registry import find
 
 def test_the_reference_has_every_case_of_the_catalogue():
     paper, experiments = find("new-ecn", quick=False)
-    # Those of the path of a kernel are the reference of what runs there.
+    # The simulated cases of a kernel's path are the reference of the runs on it.
     cases = {case.stem for e in experiments for case in e.cases if not e.kernels}
-    # The paper has no figures of what it left open.
+    # The paper has no figures of the questions that it left open.
     cases -= {"gateways", "load", "fixed_probability", "four_flows"}
     models = {model.name for e in experiments for model in e.models}
     assert cases | models <= set(load_reference(paper.id).cases)
@@ -41,7 +41,7 @@ def test_a_plain_published_figure_is_that_of_the_whole_run():
     assert published.figure("fairness_index.steady") is None
 
 
-def test_published_figures_of_flows_are_told_by_rtt():
+def test_published_figures_of_flows_are_found_by_rtt():
     published = Published({"flows": [{"rtt_min_ms": 4, "cwnd_packets": 8.21}]})
     assert published.figure("cwnd_packets.trace_mean", FlowResult("a", 4.0, {})) == 8.21
     assert published.figure("cwnd_packets.time_mean", FlowResult("a", 4.0, {})) is None

@@ -139,7 +139,7 @@ def test_a_trial_runs_on_every_path_and_the_best_ones_on_paths_that_none_saw(wri
     )
 
 
-def test_values_that_the_scenario_refuses_are_told_and_not_best(write):
+def test_values_that_the_scenario_refuses_are_reported_and_not_best(write):
     """RED refuses a lower threshold above the upper one."""
     trials = wl.search(write()).collect().trials
     refused = trials.filter(pl.col("refused").is_not_null())

@@ -59,7 +59,7 @@ def test_a_server_has_the_median_of_its_runs_and_what_they_are_beside_the_baseli
     assert found["runs"][-1]["ending"] == "reset"
 
 
-def test_smaller_packets_and_more_sent_again_are_told():
+def test_smaller_packets_and_more_sent_again_are_counted():
     runs = [run("A", 9, 1, bytes_=13140), run("C", 18, 10, bytes_=13140)]
     found = summary.of_server({"verdict": None, "runs": runs})
     assert found["c"]["shrinks_percent"] == 50.0
@@ -143,7 +143,7 @@ def test_kernels_have_a_node_each_with_the_window_of_its_route_and_stacks_a_devi
     assert (tmp_path / "host1/www/page").stat().st_size == 200_000
 
 
-def test_the_same_packets_with_fewer_bytes_are_told():
+def test_the_same_packets_with_fewer_bytes_are_counted():
     runs = [
         run("A", 9, 1, bytes_=13140),
         run("B", 9, 4, bytes_=10950),
@@ -225,7 +225,7 @@ def test_the_report_has_the_paper_beside_what_was_measured(lab, canned, tmp_path
     assert {file.name: file.read_text() for file in out.rglob("*") if file.is_file()} == before
 
 
-def test_other_counts_than_the_arithmetic_says_are_told(lab, canned, tmp_path, capsys):
+def test_other_counts_than_the_arithmetic_says_are_detected(lab, canned, tmp_path, capsys):
     canned(outcome({"A": 9, "B": 12, "C": 27, "D": 30, "E": 42, "S": 7}))
     assert lab(out=tmp_path / "out", target="split-ack/4.2.2") == 1
     assert "figures 11 of 12 met" in capsys.readouterr().out
@@ -239,7 +239,7 @@ def test_every_stack_that_is_served_is_one_of_the_binarys(repository):
             assert f'=> "{case.server.stack}"' in source
 
 
-def test_a_population_that_the_binary_does_not_print_is_told(tmp_path):
+def test_a_population_that_the_binary_does_not_print_is_an_error(tmp_path):
     servers = measure.Servers(tmp_path / "windlass")
     servers.windlass.write_text("#!/bin/sh\necho no >&2\nexit 1\n")
     servers.windlass.chmod(0o755)

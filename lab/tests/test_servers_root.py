@@ -17,7 +17,7 @@ TARGET = "split-ack/4.2.2-short"
 
 
 def why_not() -> str:
-    """What is missing here; empty for nothing."""
+    """The requirements that this machine lacks; empty for none."""
     try:
         find_windlass(None)
     except LabError as error:
@@ -26,7 +26,7 @@ def why_not() -> str:
 
 
 @pytest.mark.root
-def test_an_ack_counter_and_this_kernel_are_told_apart(tmp_path):
+def test_an_ack_counter_and_this_kernel_are_distinguished(tmp_path):
     if missing := why_not():
         pytest.skip(missing)
     out = tmp_path / "out"

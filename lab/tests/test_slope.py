@@ -22,7 +22,7 @@ def slopes(path: Path, *rows: str) -> Slopes:
     return Slopes(file)
 
 
-def test_a_connection_is_told_by_the_port_at_either_end(tmp_path):
+def test_a_connection_is_found_by_the_port_at_either_end(tmp_path):
     mine = Path("/proc/self/ns/net").stat().st_ino
     found = slopes(tmp_path, row(mine, 10_000, 5201, 7.5), row(mine, 80, 10_001, 0.25))
     assert (found.at(10_000), found.at(10_001)) == (7.5 * ONE, 0.25 * ONE)

@@ -1,4 +1,4 @@
-"""What follows from the rules of slow start, by hand."""
+"""Results of the rules of slow start, computed by hand."""
 
 from windlass_lab.papers.split_ack import arithmetic
 

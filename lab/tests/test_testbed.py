@@ -162,7 +162,7 @@ class TestSeries:
         columns = results.COLUMNS[1:]
         (series,) = read_series(tmp_path, columns)
         assert (series.name, series.controller, series.rtt_min_ms) == ("one", "reno", 15.0)
-        # What did not change is no row.
+        # A sample without a change makes no row.
         assert series.time_s == [0.5, 0.51]
         assert series.columns == {
             "cwnd_packets": [5, 7],
@@ -303,7 +303,7 @@ class TestFlows:
         with pytest.raises(ValueError, match="go with app = 'tou' alone"):
             load.parse(TOU_FILE.replace('"tou"', '"iperf3"'))
 
-    def test_what_iperf3_complains_of_is_told(self, tmp_path):
+    def test_what_iperf3_complains_of_is_reported(self, tmp_path):
         experiment = load.parse(FILE)
         flow = dataclasses.replace(experiment.flows[0], stop_s=2.0)
         plan = flows.plan(flow, 0, "wlab-1-1-00abcd", experiment.topology, tmp_path)

@@ -1,4 +1,4 @@
-"""What `windlass-lab testbed check` finds missing."""
+"""Missing requirements, as `windlass-lab testbed check` reports them."""
 
 from windlass_lab.testbed import check
 
@@ -11,7 +11,7 @@ def chrt(folder, monkeypatch, status):
     monkeypatch.setenv("PATH", f"{folder}:/bin")
 
 
-def test_a_process_that_may_not_be_real_time_is_told_so(tmp_path, monkeypatch):
+def test_a_process_that_may_not_be_real_time_is_warned(tmp_path, monkeypatch):
     chrt(tmp_path, monkeypatch, 1)
     assert not check.has_real_time()
     monkeypatch.setattr(check, "is_root", lambda: True)

@@ -61,7 +61,7 @@ with Testbed(Topology([Node("a"), Node("b")], [Link(End("a"), End("b"))]), [outs
 
 
 def printed(bed: Testbed, node: str, *command: str) -> str:
-    """What a command in a node prints."""
+    """The output of a command in a node, which must succeed."""
     with bed.log("printed").open("w") as out:
         status = bed.start("printed", node, command, stdout=out, stderr=out).wait(10)
     text = bed.log("printed").read_text()
@@ -92,7 +92,7 @@ def holding():
         remove.sweep()
 
 
-def test_a_topology_is_built_as_told_and_removed():
+def test_a_topology_is_built_as_described_and_removed():
     with Testbed(PAIR) as bed:
         link = json.loads(printed(bed, "a", "ip", "-json", "addr", "show", "dev", "b"))[0]
         assert link["mtu"] == 1400
@@ -170,7 +170,7 @@ def test_what_cannot_be_built_is_one_line_and_leaves_nothing(topology, complaint
     assert left_of(bed.run) == []
 
 
-def test_a_program_that_ends_early_is_told_with_its_last_words():
+def test_a_program_that_ends_early_is_reported_with_its_last_words():
     failing = Program("link", ["sh", "-c", "echo no luck >&2; exit 3"], ready=["a/tun9"])
     bed = Testbed(Topology([Node("a")]), [failing])
     with pytest.raises(RunError, match="link ended with status 3: no luck"), bed:

@@ -33,10 +33,10 @@ def judged(measured, **more):
     return near(subject, Tolerance(relative=0.1), target=100.0)
 
 
-def test_a_section_is_told_by_what_is_furthest_out():
+def test_a_section_names_the_figure_furthest_out():
     line = section_verdict([judged(101.0), judged(105.0, flow="b"), judged(99.0)])
     assert line == (
-        "All 3 met; the furthest out: rate, b (packets/s), +5.0 % (50% of what is allowed)"
+        "All 3 met; the furthest out: rate, b (packets/s), +5.0 % (50% of the tolerance)"
     )
 
 
@@ -56,7 +56,7 @@ def test_nothing_judged_is_no_agreement():
     assert verdict_line(results, "the reference") == line
 
 
-def test_paper_and_reference_and_kinds_are_told_apart():
+def test_paper_and_reference_and_kinds_are_distinguished():
     rows = [
         replace(judged(101.0), paper="fail"),
         judged(99.0),
@@ -76,7 +76,7 @@ def test_what_differs_is_named():
     )
 
 
-def test_a_figure_is_told_in_a_line_with_all_that_is_known():
+def test_a_figure_has_a_line_with_all_that_is_known():
     comparison = judged(150.0, published=98, reference=Estimate(100.0, 1.0, 20))
     assert figure_verdict([comparison]) == (
         "rate (packets/s) 150.0 (published 98, reference 100.0 ± 1.0, "

@@ -138,7 +138,7 @@ def test_fewer_seeds_or_bytes_decide_nothing():
     assert {c.verdict for c in small if c.key.startswith("time")} == {INFORMATIVE, UNDECIDED}
 
 
-def test_a_queue_that_loses_is_told_of():
+def test_a_queue_that_loses_is_detected():
     assert verdicts(runs([1.0] * SEEDS, dropped=1), "dropped") == {FAIL}
 
 
@@ -217,7 +217,7 @@ def test_a_store_gives_back_curves(tmp_path):
     again.close()
 
 
-def test_a_binary_without_the_controller_none_is_told_of_in_one_line(monkeypatch):
+def test_a_binary_without_the_controller_none_is_reported_in_one_line(monkeypatch):
     tests = [Test(CELLS[0], contender) for contender in (TOU_NEWRENO, TOU_NONE)]
     printed, lines = SimpleNamespace(stdout="cubic, newreno, reno"), []
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: printed)

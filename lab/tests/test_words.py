@@ -65,5 +65,5 @@ def test_solaris_and_windows_are_judged_alike(server, gain, at_twelve):
     }
 
 
-def test_a_server_that_gains_with_two_acks_for_one_is_told():
+def test_a_server_that_gains_with_two_acks_for_one_is_detected():
     assert gains("solaris-10", {"b": 2.0})["b"] == ("fail", "fail")

@@ -1,4 +1,4 @@
-// What the tests of the page share: a web server, a browser, and the command to compare with.
+// Shared by the tests of the page: a web server, a browser, and the command to compare with.
 
 import { execFile } from "node:child_process";
 import { createServer } from "node:http";
@@ -51,7 +51,7 @@ export async function settled(page, state = "done") {
   await page.waitForFunction((expected) => document.body.dataset.state === expected, state);
 }
 
-/** What `windlass sim run FILE --json` prints. */
+/** The output of `windlass sim run FILE --json`. */
 export async function simRun(file) {
   const options = { maxBuffer: 64 << 20 };
   const { stdout } = await promisify(execFile)(WINDLASS, ["sim", "run", file, "--json"], options);

@@ -1,4 +1,4 @@
-// What scrolls sideways must be reached by the keyboard (WCAG 2.1, 2.1.1).
+// Boxes that scroll sideways must be reachable by the keyboard (WCAG 2.1, 2.1.1).
 document.addEventListener("DOMContentLoaded", () => {
   for (const box of document.querySelectorAll(".highlight pre, .table-wrapper")) {
     box.tabIndex = 0;

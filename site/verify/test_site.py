@@ -154,7 +154,7 @@ def test_the_keyboard_reaches_a_wide_table(browser):
 
 
 class Page(HTMLParser):
-    """What a page links to, and the places in it that a link may name."""
+    """The links of a page, and the places in it that a link may name."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()

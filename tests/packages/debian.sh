@@ -32,7 +32,7 @@ verify_debian() {
     say "after the purge: the same $(wc -l <"$after") entries as before"
 }
 
-# What the packages are for, in the root.
+# Uses the installed programs and libraries in the root.
 use_packages() {
     in_root windlass sim run "$sim_example" | grep -q 'fairness index' || die "no result of the simulator"
     in_root windlass doctor simulator || die "windlass doctor finds fault with the simulator"

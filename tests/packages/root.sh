@@ -4,13 +4,13 @@
 # With systemd for units, Python for the wheel, a C compiler for libtou: all that comes from Debian.
 included=systemd,systemd-sysv,dbus,iproute2,procps,gcc,libc6-dev,pkg-config,python3-venv,ca-certificates
 
-# What is mounted in $root, the last first.
+# Unmounts everything in $root, the last mount first.
 unmount_root() {
     local mounted
     while read -r mounted; do umount "$mounted"; done < <(awk -v at="$root/" 'index($2, at) == 1 {print $2}' /proc/mounts | tac)
 }
 
-# A new $root. What was in it goes.
+# Makes a new $root in place of the old one.
 unpack_root() {
     if [ ! -f "$cache/root.tar" ]; then
         mkdir -p "$cache"

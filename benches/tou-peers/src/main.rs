@@ -2,8 +2,8 @@
 //! `tou-peers PEER send ADDRESS SECONDS`, where PEER is `tcp:CONTROLLER`, `udp` or `quinn`.
 //!
 //! A receiver prints `ready` when it can be reached and, at the end, bytes and the seconds between
-//! the first and the last of them; a sender what it knows of losses. Both as JSON. What they cost
-//! measures whoever started them.
+//! the first and the last of them; a sender the segments that it retransmitted. Both as JSON. The
+//! caller measures their CPU time.
 
 mod quic;
 mod tcp;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// What is written and read in one call.
+/// Bytes that are written or read in one call.
 const BLOCK: usize = 256 << 10;
 
 fn main() -> Result<()> {
@@ -57,7 +57,7 @@ fn controller(peer: &str) -> Result<&str> {
     Ok(peer.strip_prefix("tcp:").ok_or("no such peer")?)
 }
 
-/// What a receiver has seen.
+/// Bytes that a receiver has read, and the time that they took.
 struct Received {
     bytes: u64,
     first: Instant,

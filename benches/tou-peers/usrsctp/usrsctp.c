@@ -10,7 +10,7 @@
 #include <usrsctp.h>
 
 /* The library's UDP socket has the system's default buffer, mostly 208 KiB of the kernel's memory.
- * What is in flight must find room there: larger buffers lose datagrams and are slower. */
+ * Data in flight must find room there: larger buffers lose datagrams and are slower. */
 enum { BUFFER = 128 << 10, MESSAGE = 32 << 10, BLOCK = 256 << 10, SCTP_PORT = 7000 };
 
 static char block[BLOCK];

@@ -12,7 +12,7 @@ pub trait Packet {
     /// codepoint.
     fn set_ecn(&mut self, ecn: Ecn);
 
-    /// A hash of what identifies the packet's flow (addresses, protocol, ports): equal for packets
+    /// A hash of the packet's flow (addresses, protocol, ports): equal for packets
     /// of one flow. Only FQ-CoDel uses it; it spreads the bits itself.
     fn flow_hash(&self) -> u64;
 }

@@ -56,7 +56,8 @@ pub enum Host<'a> {
 /// The most bytes of a name in text, and of a label in it (RFC 1035 section 2.3.4).
 const NAME_BYTES_MAX: usize = 253;
 const LABEL_BYTES_MAX: usize = 63;
-/// What international names take for a dot (UTS 46, section 2.3), the dot itself among them.
+/// Characters that separate the labels of an international name, the ASCII dot among them (UTS 46,
+/// section 2.3).
 const DOTS: [char; 4] = ['.', '\u{3002}', '\u{ff0e}', '\u{ff61}'];
 /// The bits before the IPv4 address in an IPv4-mapped one.
 const MAPPED_BITS: u8 = 96;

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_is_told_from_an_answer_and_from_junk() {
+    fn a_query_is_distinguished_from_an_answer_and_from_junk() {
         let query = query("example.org", None);
         assert!(is_query(&query));
         assert!(!is_query(&answer(&query, 1)));

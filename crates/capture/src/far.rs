@@ -1,4 +1,4 @@
-//! What the user of the crate provides: connections to the far end, and answers to DNS queries.
+//! The interface to the crate's user, who connects to the far end and answers DNS queries.
 
 use std::fmt;
 use std::io;

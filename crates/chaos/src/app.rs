@@ -13,7 +13,7 @@ pub(crate) fn pattern(sender: usize, offset: u64) -> u8 {
 
 pub(crate) struct App {
     setup: AppSetup,
-    /// Whose end it is: 0 or 1.
+    /// The end that it uses: 0 or 1.
     index: usize,
     rng: Rng,
     pub(crate) connected: bool,
@@ -103,7 +103,7 @@ impl App {
             return Err(format!("ended twice: {before:?}, then {how:?}"));
         }
         self.over = Some(how);
-        // What has arrived may still be read.
+        // Data that has arrived may still be read.
         (self.next_write, self.close_at, self.abort_at) = (None, None, None);
         Ok(())
     }

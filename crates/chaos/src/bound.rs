@@ -79,7 +79,7 @@ pub(crate) fn nothing_to_resend(setup: &Setup) -> bool {
         })
 }
 
-/// What the application waits of its own accord.
+/// Sum of the pauses that the application makes by its own plan.
 fn pauses(end: &EndSetup) -> Span {
     let app = &end.app;
     let close = match app.close {

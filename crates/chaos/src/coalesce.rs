@@ -1,4 +1,4 @@
-//! What a carrier with receive offload does: segments in order become one.
+//! Receive offload (GRO) at a carrier: it joins segments that are in order.
 
 use crate::end::Packet;
 use windlass_tcp::Flags;

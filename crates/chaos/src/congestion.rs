@@ -1,4 +1,5 @@
-//! What a sender owes the network, seen from outside: RFC 5681, RFC 3465 and RFC 3168 §6.1.2.
+//! Invariants of congestion control, checked from outside the sender: RFC 5681, RFC 3465 and RFC
+//! 3168 §6.1.2.
 
 use windlass_tcp::cc::NAMES;
 use windlass_tcp::config::{Growth, ReductionBase};

@@ -4,7 +4,7 @@ use windlass_base::Ecn;
 use windlass_tcp::config::EcnEcho;
 use windlass_tcp::{Flags, Segment};
 
-/// What an end owes its peer for the marks that arrived.
+/// Echoes that an end still owes its peer for the CE marks that arrived.
 pub(crate) struct Echo {
     policy: EcnEcho,
     /// Marks that may still be echoed: each counts for one echo, or all for any number of them.

@@ -47,7 +47,7 @@ pub(crate) struct End {
     before_progress: u64,
     /// Asks that need no answer for the end to go on asking.
     forgiven: u64,
-    /// Timeouts up to the last change of what was answered or forgiven.
+    /// Timeouts up to the last change of `answered` or `forgiven`.
     timeouts_then: u64,
     /// The peer's latest ask that arrived here.
     heard: u64,
@@ -172,9 +172,9 @@ impl End {
         self.congestion.arrived(&sender, &packet.segment, connection, positions)
     }
 
-    /// Enough of what it sent went unanswered, or moved nothing though the peer was heard of (what is
-    /// counted is how often the same segment goes out: RFC 9293 §3.8.3), or it heard nothing for as
-    /// long as keep-alive asks. Probes of a window may be answered without end.
+    /// Enough of its segments went unanswered, or moved nothing though the peer was heard of (the count
+    /// is of transmissions of the same segment: RFC 9293 §3.8.3), or it heard nothing for as long as
+    /// keep-alive asks. Probes of a window may be answered without end.
     pub(crate) fn may_time_out(&self, now: Time) -> bool {
         let config = self.connection().config();
         let retries = if self.app.connected {

@@ -113,8 +113,8 @@ impl Network {
     }
 }
 
-/// Flips bits of the packet as it is on the wire. What the checksum does not notice is let through as
-/// it was sent: TCP promises nothing then. A link in front of a proxy checks as an end does.
+/// Flips bits of the packet as it is on the wire. Errors that the checksum does not detect are
+/// undone: TCP promises nothing then. A link in front of a proxy checks as an end does.
 fn is_found_corrupt(path: &mut Path, packet: &Packet) -> bool {
     let mut bytes = vec![0; wire::MAX_HEADER_LEN];
     let len = wire::emit(&packet.segment, PORTS, &mut bytes);

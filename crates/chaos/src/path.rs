@@ -15,7 +15,7 @@ pub(crate) struct Path {
     last_arrival: Time,
 }
 
-/// What becomes of a packet.
+/// The path's decision on a packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Lost,

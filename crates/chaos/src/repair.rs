@@ -1,6 +1,6 @@
-//! What a sender owes to a retransmission: one that is lost reduces the window once more, within two
-//! round trips or one RTO (RFC 5681 §4.3, RFC 6298, RFC 8985 §6), and one that arrives moves SND.UNA
-//! on within two.
+//! Invariants of retransmissions: one that is lost reduces the window once more, within two round
+//! trips or one RTO (RFC 5681 §4.3, RFC 6298, RFC 8985 §6), and one that arrives moves SND.UNA on
+//! within two.
 
 use crate::congestion::reduces_inflated_window;
 use crate::setup::EndSetup;
@@ -125,7 +125,7 @@ impl RepairWatch {
         let windows = Windows::of(connection);
         self.rto = self.rto.max(connection.rto());
         let mut lost = core::mem::take(&mut self.lost);
-        // What was late and not lost has arrived.
+        // Segments that were late, not lost, have arrived.
         lost.retain(|lost| lost.range.end > acked + 1 && !sacked.contains(&lost.range));
         for lost in &mut lost {
             if moves {

@@ -1,4 +1,4 @@
-//! What a seed, and a range of seeds, came to.
+//! Results of one seed and of a range of seeds.
 
 use core::fmt;
 use windlass_base::{Span, Time};
@@ -25,7 +25,7 @@ pub struct Report {
     pub window_probes: u64,
     /// The counters of both connections.
     pub stats: [Stats; 2],
-    /// What the ECN proxies on the way counted, from A to B.
+    /// Counters of the ECN proxies on the path, from A to B.
     pub proxies: Vec<EcnProxyCounters>,
 }
 
@@ -47,9 +47,9 @@ pub struct Failure {
     pub seed: u64,
     /// When, on the run's own clock.
     pub at: Time,
-    /// What broke, and at which end.
+    /// The invariant that broke, and at which end.
     pub what: String,
-    /// What the seed drew.
+    /// The setup that the seed drew.
     pub setup: String,
     /// The last lines of the log before it.
     pub last_events: Vec<String>,
@@ -69,7 +69,7 @@ impl fmt::Display for Failure {
 
 impl core::error::Error for Failure {}
 
-/// What a range of seeds came to; the same for any number of jobs.
+/// Sums over a range of seeds; the same for any number of jobs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
     /// Seeds run.
@@ -104,7 +104,7 @@ pub struct Summary {
     pub failures: Vec<Failure>,
 }
 
-/// What the ECN proxies of a range of seeds did.
+/// Sums over the ECN proxies of a range of seeds.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProxySums {
     /// Connections served: two of a seed at most.

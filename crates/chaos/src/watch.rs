@@ -1,4 +1,4 @@
-//! What must hold of every segment that an end sends, and of its state between two calls.
+//! Invariants of every segment that an end sends, and of its state between two calls.
 
 use crate::bound::longest_rto;
 use crate::echo::Echo;
@@ -29,7 +29,7 @@ pub(crate) struct Watch {
     fin: Option<u64>,
     /// The highest right edge that was ever advertised to the peer: the end accepts nothing beyond it.
     pub(crate) promised: u64,
-    /// What the peer's SACK blocks named.
+    /// Ranges that the peer's SACK blocks reported.
     sacked: RangeSet,
     /// Payload that arrived here, wanted or not: what SACK blocks may name.
     arrived: RangeSet,
@@ -289,7 +289,8 @@ impl Watch {
         Ok(())
     }
 
-    /// What a proxy shows the peer in this end's name: no more than it has said and has.
+    /// Checks a segment that a proxy forwards or makes in this end's name: it acknowledges and
+    /// advertises no more than the end has, and its SACK blocks name only data that has arrived.
     pub(crate) fn check_shown(&self, segment: &Segment) -> Result<(), String> {
         let flags = segment.flags;
         if !flags.contains(Flags::ACK) || flags.contains(Flags::RST) {
@@ -326,7 +327,7 @@ impl Watch {
         Ok(())
     }
 
-    /// It arrived. The last number of what was acknowledged may be a FIN's, which proxies tell of as data.
+    /// Whether these numbers arrived. The last acknowledged one may be a FIN's, which proxies report as data.
     fn has(&self, numbers: core::ops::Range<u64>) -> bool {
         let payload = numbers.start..numbers.end - u64::from(numbers.end == self.acked);
         self.arrived.contains(&numbers) || payload.is_empty() || self.arrived.contains(&payload)
@@ -372,7 +373,7 @@ fn check_ecn(run: &Run, now: &Connection) -> Result<(), String> {
     Ok(())
 }
 
-/// What goes over the wire is what was meant.
+/// Checks that a segment survives encoding and decoding unchanged.
 fn check_codec(segment: &Segment) -> Result<(), String> {
     let mut header = [0; wire::MAX_HEADER_LEN];
     let len = wire::emit(segment, PORTS, &mut header);
@@ -390,7 +391,7 @@ fn check_codec(segment: &Segment) -> Result<(), String> {
     }
 }
 
-/// What must hold after every call.
+/// Invariants of a connection after every call.
 pub(crate) fn check_state(connection: &Connection) -> Result<(), String> {
     let (cwnd, mss) = (connection.cwnd(), connection.mss());
     ensure!(cwnd.is_finite() && cwnd >= f64::from(mss), "cwnd is {cwnd}, the MSS {mss}");

@@ -299,7 +299,8 @@ impl<'a> World<'a> {
         Err(format!("{MAX_RUNS_AT_ONCE} runs at once"))
     }
 
-    /// What proxies show an end, its peer has said, and no ECN to who has not asked for it.
+    /// Checks a packet behind the proxies: it claims no more than the peer has sent, and an end
+    /// without ECN sees none.
     fn check_shown(&self, index: usize, packet: &Packet) -> Result<(), String> {
         if self.proxies.is_empty() {
             return Ok(());

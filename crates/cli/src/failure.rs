@@ -30,7 +30,7 @@ impl Failure {
         Failure::Work(format!("{doing}: {error}"))
     }
 
-    /// What is wrong, in words.
+    /// The reason of the failure, in words.
     #[cfg_attr(not(feature = "live"), allow(dead_code, reason = "only live views ask"))]
     pub(crate) fn message(&self) -> &str {
         match self {

@@ -59,8 +59,8 @@ pub(crate) fn end_with(mut end: impl FnMut() -> i32 + Send + 'static) {
     });
 }
 
-/// To be called before the process ends by itself: while [`end_with`] is at it, the status is that of
-/// the interrupt, not of what the interrupt made fail.
+/// To be called before the process ends by itself: while [`end_with`] runs, the exit status is that of
+/// the interrupt, not of an operation that the interrupt made fail.
 pub(crate) fn give_way() {
     while ENDING.load(Ordering::Relaxed) {
         std::thread::park();

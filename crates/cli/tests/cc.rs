@@ -1,4 +1,5 @@
-//! `windlass cc` as a user meets it. What needs root says so in a line and skips without it.
+//! `windlass cc` as a user meets it. Tests that need root skip without it, with a line that says
+//! so.
 #![cfg(all(feature = "kernel-cc", target_os = "linux"))]
 
 use serde_json::Value;

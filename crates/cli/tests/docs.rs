@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What stands between ```` ```toml ```` and the end of the block, for each block of a page.
+/// The contents of each block ```` ```toml ```` of a page.
 fn toml_blocks(page: &str) -> Vec<&str> {
     let blocks = page.split("```toml\n").skip(1);
     blocks.filter_map(|rest| rest.split_once("\n```")).map(|(block, _)| block).collect()

@@ -1,5 +1,5 @@
-//! `windlass doctor` as a user meets it. What the machine of the test has is unknown, so the tests
-//! make folders of programs and look at what is said of them.
+//! `windlass doctor` as a user meets it. The programs of the test's machine are unknown, so the
+//! tests make folders of programs and look at the report on them.
 
 use serde_json::Value;
 use std::fs;
@@ -63,7 +63,7 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// What is said of one need of the only tool asked for.
+/// The report on one need of the only tool asked for.
 fn need<'a>(report: &'a Value, name: &str) -> &'a Value {
     let needs = report["tools"][0]["needs"].as_array().expect("a list");
     needs.iter().find(|need| need["need"] == name).unwrap_or_else(|| panic!("{name} in {report}"))
@@ -122,7 +122,7 @@ fn a_program_in_path_is_found_where_it_is() {
 }
 
 #[test]
-fn a_python_that_is_too_old_is_told_with_its_version() {
+fn a_python_that_is_too_old_is_reported_with_its_version() {
     let bin = folder("old-python");
     program(&bin, "python3", "3 9");
     let report = json(&doctor(&bin, &["bench", "--json"]));
@@ -153,9 +153,9 @@ fn every_tool_is_examined_and_the_exit_status_says_what_the_json_says() {
     }
 }
 
-/// An ordinary user holds no capability; what then is missing for kernel programs is said by name.
+/// An ordinary user holds no capability; the report names those that kernel programs need.
 #[test]
-fn an_ordinary_user_is_told_which_capabilities_are_missing() {
+fn an_ordinary_user_gets_the_list_of_missing_capabilities() {
     let empty = folder("user");
     let mut command = command(&empty, &["cc", "--json"]);
     if fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0) {

@@ -1,11 +1,11 @@
-//! What a user reads when the input is wrong: input, message, exit status.
+//! Messages for wrong input: input, message, exit status.
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// What a case gives the program.
+/// The arguments and the standard input of a case.
 struct Input {
     arguments: &'static str,
     standard_input: &'static str,

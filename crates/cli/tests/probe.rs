@@ -1,4 +1,4 @@
-//! `windlass probe` as a user meets it. What needs CAP_NET_RAW is skipped without it.
+//! `windlass probe` as a user meets it. Tests that need CAP_NET_RAW skip without it.
 #![cfg(target_os = "linux")]
 
 use nix::sys::socket::setsockopt;
@@ -238,7 +238,7 @@ fn serve_large(listener: TcpListener) -> String {
 }
 
 #[test]
-fn the_ecn_of_a_server_is_told_before_its_tests() {
+fn the_ecn_of_a_server_is_reported_before_its_tests() {
     if skipped() {
         return;
     }

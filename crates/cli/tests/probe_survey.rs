@@ -1,4 +1,4 @@
-//! `windlass probe survey` as a user meets it. What needs CAP_NET_RAW is skipped without it.
+//! `windlass probe survey` as a user meets it. Tests that need CAP_NET_RAW skip without it.
 #![cfg(target_os = "linux")]
 
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What tshark makes of the captures that `windlass sim run --pcap` writes.
+//! Checks the captures of `windlass sim run --pcap` with tshark.
 
 use serde_json::Value;
 use std::fs;

@@ -80,6 +80,7 @@ ECN_INLINE void ecn_measure_rtt(struct ecn_flow *flow, const struct ecn_packet *
 	flow->newest_tsval = packet->tsval;
 	if (!flow->shown_tsecr || rtt > 0x7fffffff)
 		return;
+	/* The least sample; 0 stands for none, so a sample of 0 counts as 1. */
 	if (!flow->min_rtt || rtt < flow->min_rtt)
 		flow->min_rtt = rtt ? rtt : 1;
 }
@@ -92,6 +93,7 @@ ECN_INLINE void ecn_end_round(struct ecn_flow *flow)
 	flow->round_end = flow->snd_max;
 	flow->previous_flight_max = flow->flight_max;
 	flow->flight_max = 0;
+	/* response.h compares flights by the round trips between two answers. */
 	if (flow->rounds_since != ECN_NOT_COMPARABLE)
 		flow->rounds_since++;
 	if (flow->answer == ECN_ANSWER_ARMED && flow->rounds < 0xff)
@@ -177,6 +179,7 @@ ECN_INLINE void ecn_process_ack(struct ecn_flow *flow, const struct ecn_packet *
 
 	summary->advances = ecn_before(flow->far_una, packet->ack);
 	summary->window_update = same && packet->window != flow->far_window;
+	/* RFC 5681 section 2: the definition of a duplicate ACK. */
 	if (summary->advances)
 		flow->duplicates = 0;
 	else if (same && !summary->window_update && flow->snd_max != flow->far_una &&

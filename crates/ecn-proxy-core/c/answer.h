@@ -18,6 +18,7 @@
 ECN_INLINE void ecn_end_episode(struct ecn_flow *flow, __u32 event, struct ecn_edit *edit)
 {
 	flow->answer = ECN_ANSWER_IDLE;
+	/* RFC 3168 section 6.1.2: one reduction for each window of data. */
 	flow->recover = flow->snd_max;
 	flow->rounds_since = ECN_NOT_COMPARABLE;
 	flow->notes |= ECN_NOTE_CWR;
@@ -60,6 +61,7 @@ ECN_INLINE int ecn_may_open(const struct ecn_flow *flow, const struct ecn_packet
 	__u32 least = flow->notes & ECN_NOTE_SACK ? 2 : 3;
 	__u32 virtual_loss = ecn_next_virtual_loss(flow);
 
+	/* RFC 6582 section 3.2: without SACK the sender reduces above `recover` only. */
 	if (!(flow->notes & ECN_NOTE_SACK) && ecn_at_most(flow->shown_una, flow->recover))
 		return 0;
 	return ecn_before(virtual_loss, packet->ack) && !(flow->notes & ECN_NOTE_GAPS) &&
@@ -75,11 +77,13 @@ ECN_INLINE void ecn_decide(struct ecn_flow *flow, const struct ecn_policy *polic
 	if (flow->duplicates >= ECN_DUPLICATES || ecn_segments(flow, summary->sacked_bytes) > 2) {
 		ecn_end_episode(flow, ECN_EVENT_ANSWERED_LOSS, edit);
 	} else if (ecn_recent_flight(flow) <= ECN_FLOOR_SEGMENTS) {
+		/* RFC 5681 section 3.1: the sender's window is at its floor. */
 		ecn_end_episode(flow, ECN_EVENT_ANSWERED_FLOOR, edit);
 	} else if (policy->sender == ECN_SENDER_VIRTUAL_LOSS && ecn_may_open(flow, packet)) {
 		flow->notes &= (__u16)~ECN_NOTE_WITHDRAWN;
 		ecn_open_virtual_loss(flow, packet, edit);
 	} else if (flow->rounds >= ECN_ROUNDS_MAX && !(flow->notes & ECN_NOTE_WITHDRAWN)) {
+		/* No opportunity for several rounds: new data is Not-ECT until there is one. */
 		flow->notes |= ECN_NOTE_WITHDRAWN;
 		edit->events |= ECN_EVENT_ECT_WITHDRAWN;
 		edit->reason = ECN_REASON_WAITS;

@@ -233,6 +233,7 @@ ECN_INLINE void ecn_host_sends(struct ecn_flow *flow, const struct ecn_policy *p
 		segment_bytes = 0xffff;
 	if (segment_bytes > flow->segment_bytes)
 		flow->segment_bytes = segment_bytes;
+	/* Below the highest number sent: a retransmission. */
 	if (ECN_RARELY(ecn_before(packet->seq, flow->snd_max))) {
 		__u8 covers = ecn_at_most(packet->seq, flow->virtual_loss) &&
 			      ecn_before(flow->virtual_loss, end);
@@ -323,6 +324,7 @@ ECN_INLINE void ecn_far_acknowledges(struct ecn_flow *flow, const struct ecn_pol
 		ecn_far_fin(flow, packet, edit);
 	if (ECN_RARELY(flow->response_due) && ecn_at_most(flow->recover, flow->far_una))
 		ecn_judge_response(flow, edit);
+	/* RFC 3168 section 6.1.2: one episode for each window of data. */
 	if (ECN_RARELY(packet->flags & ECN_ECE) && flow->answer == ECN_ANSWER_IDLE && !policy->off &&
 	    ecn_before(flow->recover, packet->ack))
 		ecn_begin_episode(flow, policy, edit);

@@ -74,7 +74,7 @@ enum ecn_simultaneous_open {
 	ECN_SIMULTANEOUS_CONFIRMED = 2,
 };
 
-/* What the proxy does with an ECE that is meant for the served sender. */
+/* The proxy's response to an ECE that is meant for the served sender. */
 enum ecn_sender_policy {
 	ECN_SENDER_VIRTUAL_LOSS = 0,
 	/* Drop one packet of the sender. */
@@ -271,7 +271,7 @@ struct ecn_flow {
 	__u32 newest_tsval;
 	/*
 	 * The served host may have declared data below this number lost: the highest end of a real SACK
-	 * block, or of what it had sent at its latest retransmission.
+	 * block, or the highest number it had sent at its latest retransmission.
 	 */
 	__u32 maybe_lost_below;
 	/* The far host's latest window; the one last shown to the served host. As on the wire. */

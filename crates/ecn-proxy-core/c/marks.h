@@ -50,6 +50,7 @@ ECN_INLINE void ecn_echo(const struct ecn_flow *flow, const struct ecn_packet *p
 {
 	if (ECN_RARELY(packet->flags & (ECN_ECE | ECN_CWR)))
 		ecn_clear_flags(edit, ECN_ECE | ECN_CWR);
+	/* Section 6.1.3: each ACK has ECE until CWR arrives. */
 	if (ECN_RARELY(flow->notes & ECN_NOTE_CE) && packet->flags & ECN_ACK &&
 	    !(packet->flags & ECN_RST)) {
 		ecn_set_flags(edit, ECN_ECE);
@@ -83,6 +84,7 @@ ECN_INLINE void ecn_mark_new_data(struct ecn_flow *flow, const struct ecn_policy
 	/* Section 6.1.6: window probes are Not-ECT. */
 	if (packet->codepoint != ECN_NOT_ECT || flow->far_window == 0)
 		return;
+	/* Where a mark cannot be signalled to the sender, its data stays Not-ECT. */
 	if (flow->notes & (ECN_NOTE_UNSURE | ECN_NOTE_WITHDRAWN) || ecn_cannot_signal(flow, policy))
 		return;
 	edit->actions |= ECN_DO_CODEPOINT;

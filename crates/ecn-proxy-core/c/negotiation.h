@@ -146,6 +146,7 @@ ECN_INLINE int ecn_far_opens(struct ecn_flow *flow, const struct ecn_packet *syn
 
 	ecn_start(flow, syn, ECN_PHASE_FAR_OPENS);
 	ecn_keep_scale(flow, syn);
+	/* RFC 3168 section 6.1.1, RFC 9768 section 3.1: the far host requests ECN. */
 	if (triple == ECN_TRIPLE_CLASSIC || triple == ECN_TRIPLE_ACCECN)
 		return 1;
 	if (triple == ECN_TRIPLE_NONE) {
@@ -207,6 +208,7 @@ ECN_INLINE void ecn_far_answers(struct ecn_flow *flow, const struct ecn_packet *
 	__u8 triple = ecn_triple(syn_ack);
 	__u8 excluded = ecn_excluding_option(syn_ack);
 
+	/* The host's SYN went without ECN: its answer is about the fallback only. */
 	if (flow->syn_triple == ECN_TRIPLE_NONE) {
 		flow->phase = ECN_PHASE_BYPASS;
 		edit->events |= ECN_EVENT_PLAIN_ACCEPTED;
@@ -217,6 +219,7 @@ ECN_INLINE void ecn_far_answers(struct ecn_flow *flow, const struct ecn_packet *
 		/* No edit: a signature may cover the header, or the options are unclear. */
 		return;
 	}
+	/* The host has requested ECN itself: count its answer. */
 	if (!(flow->notes & ECN_NOTE_UPGRADED)) {
 		ecn_count_answer(flow, triple, edit);
 		return;
@@ -259,6 +262,7 @@ ECN_INLINE void ecn_host_answers(struct ecn_flow *flow, const struct ecn_policy 
 	} else if (triple == 5 || triple == 7) {
 		ecn_bypass(flow, ECN_REASON_STRANGE_HANDSHAKE, edit);
 	} else if (triple != ECN_TRIPLE_NONE) {
+		/* The host has ECN of its own: nothing to do for it. */
 		edit->events |= ECN_EVENT_BOTH;
 		ecn_bypass(flow, ECN_REASON_HOST_HAS_ECN, edit);
 	} else if (policy->off) {
@@ -268,6 +272,7 @@ ECN_INLINE void ecn_host_answers(struct ecn_flow *flow, const struct ecn_policy 
 		ecn_bypass(flow, ECN_REASON_FALLBACK, edit);
 	} else {
 		edit->events |= ECN_EVENT_CLIENT_ONLY;
+		/* RFC 3168 section 6.1.1: an ECN-setup SYN-ACK has ECE alone. */
 		ecn_set_flags(edit, ECN_ECE);
 		flow->snd_max = ecn_end(syn_ack) + 1;
 		ecn_take_on(flow, syn_ack, syn_ack->seq, flow->isn, edit);

@@ -38,7 +38,7 @@ ECN_INLINE void ecn_withhold_ect(struct ecn_flow *flow, __u8 reason, struct ecn_
 }
 
 /*
- * The sender has retransmitted the virtual loss or the drop; `recover` is the end of what it had sent. A
+ * The sender has retransmitted the virtual loss or the drop; `recover` is the end of its data by then. A
  * virtual loss without an end was moved to a real loss: see ecn_move_virtual_loss().
  */
 ECN_INLINE void ecn_await_response(struct ecn_flow *flow, const struct ecn_packet *packet)
@@ -72,8 +72,8 @@ ECN_INLINE __u32 ecn_flight_allowed(const struct ecn_flow *flow, __u32 before, _
 }
 
 /*
- * The sender answers, and `flow` still has the flight of its last answer. What is above the allowed
- * flight adds to the evidence, and what is below takes from it: single flights scatter. Larger flights
+ * The sender answers, and `flow` still has the flight of its last answer. An excess over the allowed
+ * flight adds to the evidence, and a shortfall takes from it: single flights scatter. Larger flights
  * than before are not the sender's lack of response alone, so they count as little more than equal ones.
  */
 ECN_INLINE void ecn_compare_flights(struct ecn_flow *flow, const struct ecn_packet *packet,
@@ -113,6 +113,7 @@ ECN_INLINE void ecn_judge_response(struct ecn_flow *flow, struct ecn_edit *edit)
 	/* Data beyond a gap has been sent in more than one round trip. */
 	if (flow->notes & ECN_NOTE_GAPS || before < ECN_RESPONSE_SEGMENTS_MIN * (__u32)flow->segment_bytes)
 		return;
+	/* 0.7 and 0.5 lie below 7/8 (RFC 9438 section 4.6, RFC 5681 section 3.1). */
 	if (after <= before - before / 8) {
 		flow->unheeded -= flow->unheeded < 2 ? flow->unheeded : 2;
 		edit->events |= ECN_EVENT_FLIGHT_FELL;

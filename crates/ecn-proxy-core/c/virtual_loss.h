@@ -131,6 +131,7 @@ ECN_INLINE void ecn_write_blocks(const struct ecn_flow *flow, const struct ecn_p
 	__u8 room = packet->options & ECN_OPT_TIMESTAMPS ? 3 : 4;
 	int i;
 
+	/* RFC 6675 section 5, RFC 8985 section 6.2: what lies above reveals the loss. */
 	if (ecn_before(flow->virtual_loss_end, flow->sacked_to))
 		ecn_add_block(edit, flow->virtual_loss_end, flow->sacked_to);
 #pragma GCC unroll 4
@@ -172,6 +173,7 @@ ECN_INLINE void ecn_hold_with_sack(struct ecn_flow *flow, const struct ecn_packe
 	flow->sacked_to = sacked_to;
 	edit->actions |= ECN_DO_ACK | ECN_DO_WINDOW;
 	edit->ack = flow->virtual_loss;
+	/* RFC 9293 section 3.8.6: the right edge stays, although the ACK number is lower. */
 	edit->window = ecn_same_edge(flow, packet);
 	/* A full segment has no room for blocks. A pure ACK carries them when they have changed. */
 	if (packet->payload_bytes && news) {

@@ -307,7 +307,7 @@ pub struct Policy {
     pub keeps_asking: bool,
 }
 
-/// What the proxy does with an ECE that is meant for the served sender.
+/// The proxy's response to an ECE that is meant for the served sender.
 #[repr(u8)]
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub enum SenderPolicy {

@@ -82,7 +82,7 @@ fn the_same_syn_again_passes_without_ecn() {
     assert_eq!(watch.flow.phase(), Phase::Proxied);
 }
 
-/// What the SYN-ACK without ECN shows after this many SYNs without ECN behind the one with it.
+/// Events of a SYN-ACK without ECN that answers this many SYNs without ECN after the one with it.
 fn answer_after(plain_syns: usize) -> Events {
     let mut watch = Watch::new(Policy::default());
     let first = syn(Flags::empty(), ISN, all_options());

@@ -125,7 +125,7 @@ fn a_dsack_releases_the_virtual_loss_and_is_taken_away() {
 
 /// An older TSecr would make the sender undo the reduction (RFC 3522). The retransmission's TSval would be
 /// a sample of the RTT, and a small one: the ACK answers data that left long before (RFC 7323 section
-/// 4.1 wants the echo of what arrived). Linux takes no sample of 0.
+/// 4.1 wants the echo of the segment that arrived). Linux takes no sample of 0.
 #[test]
 fn after_the_release_an_older_time_is_shown_as_no_echo() {
     let mut scene = Scene::with_a_virtual_loss();

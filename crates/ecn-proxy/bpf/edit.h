@@ -10,7 +10,7 @@
 
 #include "parse.h"
 
-/* RFC 1624, equation 3: a checksum after one word of what it covers has changed. */
+/* RFC 1624, equation 3: a checksum after one of the words under it has changed. */
 static __always_inline __u16 update_check(__u16 check, __u16 before, __u16 after)
 {
 	__u32 sum = (__u16)~check + (__u32)(__u16)~before + after;

@@ -70,7 +70,7 @@ static __always_inline void *linear(struct __sk_buff *skb, __u32 at, __u32 bytes
 	return here + bytes <= (void *)(long)skb->data_end ? here : 0;
 }
 
-/* So many octets at `at`, 0 if there are fewer. Ends the validity of what it returned before. */
+/* So many octets at `at`, 0 if there are fewer. Ends the validity of pointers that it returned before. */
 static __always_inline void *octets(struct __sk_buff *skb, __u32 at, __u32 bytes)
 {
 	void *here;
@@ -205,7 +205,7 @@ static __always_inline int parse_tcp(struct __sk_buff *skb, struct work *work, i
 	return PARSED_TCP;
 }
 
-/* Whose packet it is: the key, where its headers are, and its flags. enum parsed */
+/* Finds the connection of a packet (the key), its headers and its flags. enum parsed */
 static __always_inline int parse(struct __sk_buff *skb, struct work *work, __u32 flags)
 {
 	int from_host = flags & PROGRAM_FROM_HOST;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
 /*
- * What the connections of each served host have of ECN, by the host's address.
+ * Each served host's connections and their use of ECN, by the host's address.
  *
  * The address is the key because it is there on every interface and behind further routers. The MAC
  * address is not, but where it is known it shows that another device has taken the address over:
@@ -203,7 +203,7 @@ static __always_inline int is_unresponsive(struct work *work, const struct setti
 	       elapsed_ns(work->packet.now_ns, host->unresponsive_ns) < in_force->fallback_ns;
 }
 
-/* What struct flow has summed for its host. */
+/* The sums of struct flow for its host. */
 struct flow_sums {
 	__u64 opened_ns;
 	__u64 seen_ns;

@@ -99,7 +99,7 @@ struct host {
 	__u16 reserved;
 };
 
-/* What served_hosts.h keeps of a host. */
+/* The entry of a served host, see served_hosts.h. */
 struct served_host {
 	__u64 since_ns;
 	__u64 seen_ns;
@@ -176,7 +176,7 @@ struct decision {
 	/* 0: a SYN of the far host; 1: of the served host; 2: to_host; 3: from_host. */
 	__u8 call;
 	__u8 destination_fails;
-	/* What ecn_proxy_opens() returned. */
+	/* The result of ecn_proxy_opens(). */
 	__u8 kept;
 	/* Packets of the connection so far, as the lock has ordered them; 0 in its handshake. */
 	__u32 order;

@@ -1,4 +1,4 @@
-//! What each way through the programs costs by itself, without a network: `paths [REPEATS]` runs
+//! The cost of each way through the programs, without a network: `paths [REPEATS]` runs
 //! single frames through the programs again and again (BPF_PROG_TEST_RUN) and prints the
 //! nanoseconds of one run, those of a program that does nothing first, then packets that get an edit,
 //! and those of short connections, once each. Needs root and clang.

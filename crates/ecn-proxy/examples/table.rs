@@ -1,4 +1,5 @@
-//! What the size of the table costs: `table FLOWS` opens so many connections by single frames, then
+//! The cost of a look-up by the size of the table: `table FLOWS` opens so many connections by
+//! single frames, then
 //! sends data packets of connections picked at random, and prints the nanoseconds that the program
 //! took for one, the look-ups included, and the memory of the table. Needs root; for
 //! `benches/ecn_proxy.py`, which turns the kernel's statistics (kernel.bpf_stats_enabled) on.

@@ -18,7 +18,7 @@ pub enum Severity {
     Warning,
 }
 
-/// What a finding is about.
+/// The part of the setup that a finding concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -35,14 +35,14 @@ pub enum Subject {
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
-    /// What it is about.
+    /// The part of the setup that it concerns.
     pub subject: Subject,
     /// The place: file, line and key, an interface, a path.
     #[serde(rename = "where")]
     pub place: String,
-    /// What was found.
+    /// The present state of that place.
     pub what: String,
-    /// What was expected, or what helps.
+    /// The expected state, or a remedy.
     pub expected: String,
 }
 

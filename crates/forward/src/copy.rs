@@ -12,7 +12,7 @@ const BUFFER_LEN: usize = 64 * 1024;
 /// Reads and writes of one direction before the other has its turn, and other tasks theirs.
 const TURN: usize = 8;
 
-/// What has passed through a joined pair so far.
+/// Bytes that a joined pair of streams has copied so far.
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Bytes from the near stream to the far one.

@@ -19,7 +19,7 @@ pub struct ExitPolicy {
     networks: Vec<Prefix>,
 }
 
-/// What a user may write for networks: a CIDR, an address, or `internet`.
+/// Networks as a user writes them: a CIDR, an address, or `internet`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExitNetworks {
     /// All public addresses, IPv4 and IPv6.

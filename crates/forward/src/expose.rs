@@ -27,7 +27,7 @@ const CONNECTIONS_MAX: usize = 4096;
 /// Offers services to the peers of a node.
 #[derive(Debug)]
 pub struct Expose {
-    /// What is offered.
+    /// The services that peers can reach.
     pub services: Services,
     /// This host's key, for TLS; `None` for connections that are not encrypted.
     pub identity: Option<Identity>,

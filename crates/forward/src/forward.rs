@@ -19,7 +19,7 @@ use windlass_identity::PublicKey;
 /// After a failed accept: the process has no descriptor left, until a connection ends.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// What every connection to a peer needs.
+/// How connections reach a peer, and where they are counted.
 #[derive(Clone)]
 pub struct Carrier {
     /// Opens connections.
@@ -109,7 +109,7 @@ async fn early(near: &dyn Duplex, far: &FarStream, counters: &Counters) -> io::R
 pub struct Forward {
     /// The peer.
     pub peer: PublicKey,
-    /// What the peer is asked for.
+    /// The service or host that the peer joins each connection to.
     pub request: Request,
     /// How connections reach the peer.
     pub carrier: Carrier,

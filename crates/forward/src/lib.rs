@@ -9,7 +9,7 @@
 //!
 //! # Example
 //!
-//! What a host offers: its SSH server by name, and as an exit one private network.
+//! A host that offers its SSH server by name, and one private network as an exit:
 //!
 //! ```
 //! use windlass_forward::protocol::{REQUEST_HEADER, Request};

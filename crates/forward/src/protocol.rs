@@ -1,4 +1,4 @@
-//! What the two ends say to each other at the start of each connection.
+//! The request and the answer at the start of each connection.
 //!
 //! The client sends one [`Request`] and then its data, without waiting. The server sends one
 //! [`Answer`] before its first data. Numbers are big-endian.
@@ -29,7 +29,7 @@ const SERVICE: u8 = 1;
 const CONNECT: u8 = 2;
 const RESOLVE: u8 = 3;
 
-/// What the client wants the server to join the connection to.
+/// The destination that the client asks the server to join the connection to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Request {
     /// A service that the server exposes under this name.

@@ -66,7 +66,7 @@ pub struct Registered {
 }
 
 impl Registered {
-    /// What has passed.
+    /// The bytes that the connection has carried so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }

@@ -1,4 +1,4 @@
-//! What this host offers to its peers, and how it reaches it.
+//! Services that this host offers to its peers, and how it reaches them.
 
 use crate::dial;
 use crate::duplex::Duplex;

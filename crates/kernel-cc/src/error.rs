@@ -109,7 +109,7 @@ impl fmt::Display for Error {
                 if log.is_empty() { Ok(()) } else { write!(f, "\n{}", log.trim_end()) }
             }
             Error::Unreadable(what) => {
-                write!(f, "cannot make sense of what the kernel says: {what}")
+                write!(f, "cannot read the kernel's answer: {what}")
             }
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use windlass_tou::secure::SecureStream;
 use windlass_tou::{Ready, TouStream};
 
-/// What carries the bytes of a connected socket.
+/// The stream under a connected socket, with or without encryption.
 #[derive(Clone)]
 pub(crate) enum Carrier {
     Plain(TouStream),

@@ -1,5 +1,5 @@
-//! What one direction of a link does over time: schedules of rate and delay, packet-delivery traces,
-//! token buckets, aggregation and outages.
+//! The variation of one direction of a link over time: schedules of rate and delay, packet-delivery
+//! traces, token buckets, aggregation and outages.
 //!
 //! The simulator and `windlass link` share these models. Nothing here reads a clock or does I/O: times
 //! and random numbers are arguments, so the same packets at the same times always fare the same.

@@ -2,7 +2,8 @@ use crate::ConfigError;
 use crate::error::check_round;
 use windlass_base::{Span, Time};
 
-/// What has not ended after so many steps of rate, outages and opportunities never ends.
+/// Steps of rate, outages and opportunities after which a transmission counts as one that never
+/// ends.
 pub(crate) const STEPS_MAX: u32 = 1_000_000;
 
 /// A time in which the link carries nothing.

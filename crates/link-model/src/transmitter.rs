@@ -31,8 +31,8 @@ enum Rate {
     Unlimited,
     Steps {
         rates: Steps<Option<BitRate>>,
-        /// What the last transmission left of its last nanosecond, in bits times nanoseconds per
-        /// second; so the rate is exact over many packets.
+        /// Unused part of the last transmission's last nanosecond, in bits times nanoseconds per
+        /// second; with it the rate is exact over many packets.
         remainder: u128,
     },
     Trace(TraceCursor),
@@ -44,7 +44,7 @@ struct TraceCursor {
     trace: Arc<DeliveryTrace>,
     /// The opportunity in use, or the next one.
     number: u64,
-    /// What remains of it.
+    /// Bytes that the opportunity can still deliver.
     bytes_left: u32,
 }
 
@@ -125,8 +125,8 @@ fn serialize(
 }
 
 impl TraceCursor {
-    /// When the last byte of a packet is delivered that waits from `begin` on. What an opportunity has
-    /// left is for packets that wait at that moment, and is lost otherwise.
+    /// When the last byte is delivered of a packet that waits from `begin` on. The rest of an
+    /// opportunity goes to packets that wait at that moment, and is lost otherwise.
     fn deliver(&mut self, outages: &Outages, begin: Time, bytes: u32) -> Time {
         if self.trace.opportunity_ns(self.number) < begin.as_nanos() {
             self.go_to(self.trace.first_from_ns(begin.as_nanos()));

@@ -2,7 +2,7 @@ use crate::{Aggregation, ConfigError, DeliveryTrace, Outage, Steps, TokenBucket}
 use std::sync::Arc;
 use windlass_base::{BitRate, Span};
 
-/// What a link does beside a fixed rate and delay. The default: nothing.
+/// Behaviour of a link beyond a fixed rate and delay. Default: none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variation {
     /// The rate, where it is not fixed.

@@ -28,8 +28,8 @@ pub struct PathConfig {
     pub duplicate: f64,
     /// Probability that one bit of a packet, behind the IP header, is flipped.
     pub corrupt: f64,
-    /// What changes over time. If the rate does, `rate` is its mean; if the delay does, `delay` is the
-    /// least.
+    /// Variations over time. If the rate varies, `rate` is its mean; if the delay varies, `delay`
+    /// is the least.
     pub variation: Variation,
 }
 
@@ -121,7 +121,7 @@ pub enum ConfigError {
     OrdinalZero,
     /// Jitter above the delay: packets would arrive before they were sent.
     Jitter,
-    /// What changes over time cannot work.
+    /// A variation over time cannot work.
     Variation(link_model::ConfigError),
     /// The queue refuses its settings.
     Queue(aqm::ConfigError),

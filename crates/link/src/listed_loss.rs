@@ -21,7 +21,7 @@ pub(crate) struct ListedLoss {
 struct Counts {
     first: u64,
     again: u64,
-    /// The end of what has been seen of a TCP flow.
+    /// The highest sequence number of a TCP flow so far.
     seen_to: Option<SeqNumber>,
 }
 

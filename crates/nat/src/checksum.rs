@@ -16,11 +16,13 @@ pub(crate) fn sum(bytes: &[u8]) -> u32 {
 /// 1624. Both have the same, even length.
 pub(crate) fn update(checksum: u16, old: &[u8], new: &[u8]) -> u16 {
     debug_assert!(old.len() == new.len() && old.len().is_multiple_of(2));
+    // HC' = ~(~HC + ~m + m').
     let without = u32::from(!checksum) + u32::from(!fold(sum(old)));
     !fold(without + sum(new))
 }
 
 fn fold(sum: u32) -> u16 {
+    // RFC 1071: carries are added at the low end.
     let once = (sum >> 16) + (sum & 0xffff);
     ((once >> 16) + (once & 0xffff)) as u16
 }

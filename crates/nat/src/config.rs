@@ -4,7 +4,8 @@ use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use windlass_base::Span;
 
-/// What part of the remote endpoint a NAT's decision depends on (RFC 4787 sections 4.1 and 5).
+/// Part of the remote endpoint on which a NAT's mapping or filtering depends (RFC 4787 sections 4.1
+/// and 5).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dependence {
     /// Nothing: endpoint-independent.

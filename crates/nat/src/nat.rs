@@ -72,7 +72,7 @@ impl Dropped {
     ];
 }
 
-/// What a NAT has done, in packets.
+/// Packets since the NAT started, by direction or by reason of the drop.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Passed from inside to outside.
@@ -196,10 +196,12 @@ impl Nat {
             return Ok((Side::Inside, self.inbound(now, flow)?));
         }
         self.permit(&flow)?;
+        // RFC 4787 section 6, REQ-9: hairpinning.
         let hairpin = self.owns(flow.destination.ip());
         if hairpin && !self.config.hairpin {
             return Err(Dropped::Hairpin);
         }
+        // REQ-9 a: the inner receiver sees the external source.
         let out = self.outbound(now, flow)?;
         match hairpin {
             true => Ok((Side::Inside, self.inbound(now, out)?)),
@@ -220,12 +222,14 @@ impl Nat {
     }
 
     fn outbound(&mut self, now: Time, flow: Flow) -> Result<Flow, Dropped> {
+        // RFC 4787 section 4.1: a binding serves all remote endpoints that the mapping merges.
         let mapping = self.mapping(&flow);
         let source = match self.table.external(&flow, mapping) {
             Some(external) => external,
             None => self.bind(&flow, mapping)?,
         };
         let key = (flow.protocol, source);
+        // RFC 4787 section 4.3, REQ-6: outbound packets refresh the binding.
         let until = now + self.lifetime(flow.protocol);
         let filtering = self.filtering(flow.protocol);
         if !self.table.admit(&key, flow.destination, filtering, now, until) {
@@ -238,9 +242,11 @@ impl Nat {
         let key = (flow.protocol, flow.destination);
         let filtering = self.filtering(flow.protocol);
         let destination = self.table.inner(&key).ok_or(Dropped::NoBinding)?;
+        // RFC 4787 section 5: address and port of the sender, as far as the filter looks.
         if !self.table.admits(&key, flow.source, filtering, now) {
             return Err(Dropped::Filtered);
         }
+        // RFC 4787 section 4.3, REQ-6 a: inbound packets may refresh it too.
         if self.config.refresh_inbound || flow.protocol != Protocol::Udp {
             let until = now + self.lifetime(flow.protocol);
             self.table.admit(&key, flow.source, filtering, now, until);
@@ -277,6 +283,7 @@ impl Nat {
     fn mapping(&self, flow: &Flow) -> Dependence {
         // A firewall has one binding for each inner endpoint: that endpoint.
         let plain = flow.protocol != Protocol::Udp || !self.translates(flow.source.ip());
+        // RFC 5382 section 4.1, REQ-1: TCP's mapping is endpoint-independent.
         if plain { Dependence::Independent } else { self.config.mapping }
     }
 
@@ -308,6 +315,7 @@ impl Nat {
     /// A free external endpoint.
     fn allocate(&mut self, protocol: Protocol, inner: SocketAddr) -> Option<SocketAddr> {
         let Some(address) = self.external_address(inner.ip()) else { return Some(inner) };
+        // RFC 4787 section 4.2.1: ports are preserved if free, never overloaded (REQ-3).
         let port = match self.config.ports {
             PortAllocation::Preserve if inner.port() > 0 => {
                 let kept = SocketAddr::new(address, inner.port());
@@ -343,6 +351,7 @@ impl Nat {
         let pool = self.config.external.iter().filter(|e| e.is_ipv4() == inner.is_ipv4());
         let pool: Vec<IpAddr> = pool.copied().collect();
         let size = pool.len() as u64;
+        // RFC 4787 section 4.1, REQ-2: pooling of addresses.
         let index = match self.config.pooling {
             Pooling::Paired => host_number(inner).wrapping_add(self.reboots).checked_rem(size)?,
             Pooling::Arbitrary => self.rng.below(size),

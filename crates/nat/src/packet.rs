@@ -13,7 +13,7 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ICMPV6: u8 = 58;
 
-/// What the NAT does with a packet.
+/// Class of a packet, which decides how the NAT translates it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A packet of a flow.
@@ -144,6 +144,7 @@ impl Layout {
         debug_assert_eq!(range.len(), N, "the family of the packet");
         let mut old = [0; N];
         old.copy_from_slice(&bytes[range.clone()]);
+        // IPv6 has no header checksum.
         if !self.ipv6 {
             update_at(bytes, 10, &old, new);
         }
@@ -172,6 +173,7 @@ impl Layout {
             return;
         }
         update_at(bytes, at, old, new);
+        // RFC 768: a checksum that comes to zero is sent as all ones.
         if udp && bytes[at..at + 2] == [0, 0] {
             bytes[at..at + 2].copy_from_slice(&[0xff, 0xff]);
         }
@@ -207,12 +209,14 @@ type Header = (bool, u8, usize, usize);
 
 fn ipv4(bytes: &[u8]) -> Option<Header> {
     let fixed: &[u8; IPV4_HEADER_LEN] = bytes.first_chunk()?;
+    // RFC 791 section 3.1: the header's length in words of four bytes.
     let header_len = usize::from(fixed[0] & 0x0f) * 4;
     let total = usize::from(u16::from_be_bytes([fixed[2], fixed[3]]));
     if header_len < IPV4_HEADER_LEN || total < header_len {
         return None;
     }
     let intact = checksum(bytes.get(..header_len)?, 0) == 0;
+    // A fragment: more of them follow, or an offset.
     let fragment = u16::from_be_bytes([fixed[6], fixed[7]]) & 0x3fff != 0;
     (intact && !fragment).then_some((false, fixed[9], header_len, total))
 }

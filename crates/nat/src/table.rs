@@ -100,6 +100,7 @@ impl Table {
             return true;
         }
         if binding.contacts.len() >= CONTACTS_MAX {
+            // Only entries that have run out make room.
             binding.contacts.retain(|_, end| *end > now);
         }
         if binding.contacts.len() >= CONTACTS_MAX {

@@ -3,7 +3,7 @@
 
 use crate::Dependence;
 
-/// What the network of a host does with its packets.
+/// Protocols that a host's network lets out, with the behaviour of the NAT for UDP.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// UDP passes, with this mapping and filtering. A public host is endpoint-independent in both;
@@ -21,7 +21,7 @@ pub enum Access {
     Nothing,
 }
 
-/// What the hosts of a pair can have.
+/// Best path that a pair of hosts can have.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// Datagrams from one to the other, without a relay.
@@ -32,9 +32,9 @@ pub enum Outcome {
     Impossible,
 }
 
-/// What two hosts can have that send from one socket each, learn each other's external endpoint
-/// from a rendezvous, and have a relay that takes UDP, and TCP at port 443. They are not behind the
-/// same NAT, and guess no ports.
+/// The best path between two hosts that send from one socket each, learn each other's external
+/// endpoint from a rendezvous, and have a relay that takes UDP, and TCP at port 443. They are not
+/// behind the same NAT, and guess no ports.
 pub fn outcome(a: Access, b: Access) -> Outcome {
     match (a, b) {
         (Access::Nothing, _) | (_, Access::Nothing) => Outcome::Impossible,
@@ -49,7 +49,8 @@ pub fn outcome(a: Access, b: Access) -> Outcome {
     }
 }
 
-/// What two hosts behind the same NAT can have whose packets to each other all pass that NAT.
+/// The best path between two hosts behind the same NAT, if it passes all their packets to each
+/// other.
 pub fn outcome_behind_one(access: Access, hairpin: bool) -> Outcome {
     match (access, hairpin) {
         (Access::Udp { .. }, false) => Outcome::Relayed,

@@ -76,7 +76,7 @@ fn same(dependence: Dependence, a: SocketAddr, b: SocketAddr) -> bool {
     }
 }
 
-/// What the definitions of RFC 4787 say, computed from the whole history.
+/// Oracle for RFC 4787's definitions: it decides each packet from the whole history.
 #[derive(Default)]
 struct History {
     /// Outgoing packets since the last reboot: when, from, to, and the external source. Incoming ones

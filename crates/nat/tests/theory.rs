@@ -24,7 +24,7 @@ struct World {
     hosts: [Host; 2],
 }
 
-/// What arrives at the end of a packet's way: the host, or the rendezvous, and the source.
+/// Where a packet arrives, a host or the rendezvous, and the source address that it shows there.
 #[derive(Debug, PartialEq)]
 enum Arrival {
     Host(usize, SocketAddr),

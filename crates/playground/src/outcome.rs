@@ -1,4 +1,4 @@
-//! What a page shows of a run.
+//! The results of a run, as the page shows them.
 
 use crate::plot;
 use serde::Serialize;

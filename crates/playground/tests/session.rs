@@ -1,4 +1,4 @@
-//! What a page gets to show.
+//! Results of a session, as the page receives them.
 
 use windlass_playground::{Curve, Session};
 

@@ -456,7 +456,7 @@ fn notes(reports: &[Report], seen: &[&Observation], at_rate: bool) -> Vec<String
         seen.iter().copied().filter(|run| run.test.parts() > 1).collect();
     tell(
         split.iter().filter(|run| meets_a_limit(run, &split)).count(),
-        "growth up to a limit of what is in flight, and no more",
+        "growth up to a limit of the data in flight, and no more",
     );
     tell(
         some(&|run| run.duplicated > 0),

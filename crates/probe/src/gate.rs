@@ -129,7 +129,7 @@ impl AckGate {
         })
     }
 
-    /// Another ACK of what has been acknowledged already.
+    /// An ACK that repeats the last ACK number.
     pub(crate) fn bare_ack(&mut self) -> Segment {
         self.handshake_acked = true;
         Segment {

@@ -108,7 +108,7 @@ pub(crate) enum Parsed {
 pub(crate) struct Reader {
     /// Bytes of the interim answers so far.
     interim_bytes: usize,
-    /// What follows them.
+    /// Bytes after them.
     begin: Vec<u8>,
     /// Bytes of `begin` when it was parsed last.
     parsed_bytes: usize,

@@ -27,7 +27,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// The source and destination of what this end sends; `None` if the two families differ.
+    /// The source and destination of this end's packets; `None` if the two families differ.
     fn addresses(&self) -> Option<Addresses> {
         match (self.local.ip(), self.remote.ip()) {
             (IpAddr::V4(source), IpAddr::V4(destination)) => {

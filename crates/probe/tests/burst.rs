@@ -169,7 +169,7 @@ fn a_flight_that_needs_more_than_the_queue_is_not_reached() {
 }
 
 #[test]
-fn without_a_bottleneck_there_is_no_difference_and_its_bound_is_told() {
+fn without_a_bottleneck_there_is_no_difference_and_its_bound_is_reported() {
     let outcome = measure(PATH, 1, engine(config(Profile::Linux, 10)), sizes(&[2, 10], 5));
     let difference = outcome.difference.expect("two sizes");
     assert!(is_near(Some(difference.added_ms.value), 0.0), "{difference:?}");

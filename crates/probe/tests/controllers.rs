@@ -50,7 +50,7 @@ fn make_library() -> Library {
 }
 
 #[test]
-fn controllers_are_told_apart_on_paths_that_the_library_does_not_have() {
+fn controllers_are_distinguished_on_paths_that_the_library_does_not_have() {
     let library = library();
     for path in [path(1, 0.0), path(70, 0.0), path(20, 0.01)] {
         for name in KNOWN {
@@ -80,7 +80,8 @@ fn with_accecn_one_mark_is_fed_back_once_and_the_controllers_are_the_same() {
             rounds.map(|round| round.marks).sum::<u32>()
         };
         assert_eq!(of(Show::Mark), 1, "{name}: {trace:?}");
-        // What the server reads out of ACE is what the script has fed back.
+        // The server decodes from ACE the marks that the script has fed back, and those of at most
+        // one more round.
         let fed_back: u32 = trace.rounds.iter().map(|round| round.marks).sum();
         let last_round = 40;
         assert!(of(Show::Marks) > 8 && fed_back <= marks.get(), "{name}: {fed_back}");
@@ -265,7 +266,8 @@ fn a_short_page_is_asked_for_again_and_again() {
     assert!(verdict.to_string().starts_with("unknown: the server's data ended"), "{verdict}");
 }
 
-/// What the library names the engine's controllers: those that coincide with Linux's have the same name.
+/// The names that the library gives the engine's controllers: those that coincide with Linux's
+/// share its name.
 const NAMED: [(&str, &str); 6] = [
     ("reno", "reno"),
     ("newreno", "reno"),

@@ -276,7 +276,7 @@ fn the_first_ack_is_pure_and_feeds_back_the_codepoint_of_the_syn_ack() {
 }
 
 #[test]
-fn a_server_that_counts_and_others_that_do_not_are_told_apart() {
+fn a_server_that_counts_and_others_that_do_not_are_distinguished() {
     let echo = |script: &Script| {
         let capability = capability(script);
         (capability.mode, capability.feedback)

@@ -107,7 +107,7 @@ fn as_windows_2003_it_sends_twice_as_much_at_a_split_of_4_and_three_times_at_12(
     assert_eq!(packets(&outcome), [9, 12, 18, 27, 27, 7].map(|n| (n, n, n)));
     let verdict = outcome.verdict.expect("measured");
     assert_eq!((verdict.reaction, verdict.gain), (Reaction::CountsAcks, Some((4, 2.0))));
-    let limit = "6 of 18 runs: growth up to a limit of what is in flight, and no more";
+    let limit = "6 of 18 runs: growth up to a limit of the data in flight, and no more";
     assert!(verdict.notes.iter().any(|note| note == limit), "{:?}", verdict.notes);
 }
 
@@ -270,7 +270,7 @@ fn congestion_avoidance_is_no_slow_start() {
 }
 
 #[test]
-fn a_name_without_address_and_a_family_without_one_are_told() {
+fn a_name_without_address_and_a_family_without_one_are_reported() {
     let mut world = World::new(PATH, 3);
     let outcome = measure(&mut world, "nowhere.example", settings(&[Test::BASELINE], 1));
     assert!(matches!(outcome.failure, Some(Failure::NoSuchHost { .. })));

@@ -268,7 +268,7 @@ fn a_server_that_drips_for_ever_is_given_up() {
 }
 
 #[test]
-fn a_timeout_of_the_servers_before_the_acks_is_told() {
+fn a_timeout_of_the_servers_before_the_acks_is_reported() {
     let report = probe(after_handshake(|flow, received| {
         // The flight comes slowly, and the first packet again after more than a round trip.
         let flight = data(flow, received, 0, 6, b'x').into_iter().zip(0..);

@@ -1,4 +1,5 @@
-//! What paths do to packets, and what servers say before their answers: the verdict names the true reason.
+//! Disturbances by paths, and servers that speak before their answers: the verdict names the true
+//! reason.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Probes of simulated stacks in virtual time: combinations of what real stacks do, and middleboxes on
-//! the path.
+//! Probes of simulated stacks in virtual time: combinations of the behaviour of real stacks, and
+//! middleboxes on the path.
 
 mod common;
 

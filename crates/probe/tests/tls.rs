@@ -180,14 +180,14 @@ fn both_versions_of_tls_are_measured_at_round_trips_from_2_to_400_ms() {
         for (names, initial_window) in [(0, 10), (4000, 10), (0, 3), (4000, 3), (0, 4)] {
             for delay_ms in [1, 20, 50, 60, 200] {
                 for profile in [Profile::Rfc2581, Profile::Linux] {
-                    told_right(version, names, initial_window, delay_ms, profile);
+                    assert_right_verdict(version, names, initial_window, delay_ms, profile);
                 }
             }
         }
     }
 }
 
-fn told_right(
+fn assert_right_verdict(
     version: &'static SupportedProtocolVersion,
     names: usize,
     initial_window: u32,

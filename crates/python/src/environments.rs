@@ -51,7 +51,7 @@ struct Member {
     external: External,
     control: Control,
     simulation: Option<Simulation<Arc<Scenario>>>,
-    /// What the run came from, so that another process can repeat it.
+    /// The seed and the actions of the run, from which another process can repeat it.
     origin: Origin,
     /// When the last step ended.
     at: Time,

@@ -67,7 +67,7 @@ pub struct Folder(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
-    /// What the names of this process's files begin with.
+    /// `TIME-PROCESS`, the beginning of the names of this process's files.
     prefix: String,
     next: AtomicU32,
     /// The first failure.

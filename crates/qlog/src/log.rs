@@ -21,7 +21,7 @@ pub enum Vantage {
     Server,
 }
 
-/// What the header says of a file.
+/// The facts in the header of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header<'a> {
     /// For people: which connection this is.

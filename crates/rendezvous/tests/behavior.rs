@@ -52,7 +52,7 @@ fn compare(gateway: Gateway, findings: &Findings) {
     }
 }
 
-/// What the discovery can find out about hairpinning, see `Findings::hairpin`.
+/// The result that the discovery can have for hairpinning, see `Findings::hairpin`.
 fn hairpin(gateway: Gateway) -> Option<bool> {
     use Dependence::Independent;
     match gateway {

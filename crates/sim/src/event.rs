@@ -273,7 +273,7 @@ impl Tournament {
         self.first = PendingEvent { time, tie, event };
     }
 
-    /// What stands in the places, given away or not.
+    /// All slots of the leaves, those without an event included.
     fn places(&self) -> impl Iterator<Item = PendingEvent> + '_ {
         self.groups[self.last_level..].as_flattened().iter().copied()
     }

@@ -27,7 +27,7 @@ pub trait Middlebox {
         let _ = (now, out);
     }
 
-    /// What it counted, for the summary of a run.
+    /// The box's counters by name, for the summary of a run. Default: none.
     fn counters(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }

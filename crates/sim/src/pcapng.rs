@@ -134,7 +134,7 @@ fn tcp_header(
 ) -> usize {
     let ports = Ports { source: source.port, destination: destination.port };
     let len = wire::emit(segment, ports, out);
-    // What does not fit into an IP packet has been refused.
+    // Segments that do not fit into an IP packet have been refused.
     let payload = &PAYLOAD[..(segment.payload_len as usize).min(PAYLOAD.len())];
     let checksum = wire::checksum(addresses, &out[..len], payload);
     out[wire::CHECKSUM_FIELD].copy_from_slice(&checksum.to_be_bytes());

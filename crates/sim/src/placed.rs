@@ -55,7 +55,7 @@ impl Placed {
         Placed((0..).zip(&scenario.middleboxes).map(place).collect())
     }
 
-    /// What each has done.
+    /// The node and the counters of each middlebox, in the scenario's order.
     pub(crate) fn summaries(&self, scenario: &Scenario) -> Vec<MiddleboxSummary> {
         let summary = |(device, one): (&Device, &One)| MiddleboxSummary {
             node: scenario.nodes[device.node()].clone(),

@@ -34,7 +34,7 @@ pub(crate) fn middlebox(seed: u64, number: u32) -> Rng {
     stream(seed, MIDDLEBOX, number)
 }
 
-/// What changes over time on a channel.
+/// Draws for the variations of a channel over time, such as its aggregation.
 pub(crate) fn variation(seed: u64, channel: u32) -> Rng {
     stream(seed, VARIATION, channel)
 }

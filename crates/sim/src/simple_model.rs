@@ -200,6 +200,7 @@ impl Source {
 
     fn grow(&mut self, window: f64, slope: f64) -> f64 {
         let per_step = slope / f64::from(self.rtt_steps);
+        // Congestion avoidance adds the slope per round trip, slow start doubles.
         if window >= self.ssthresh {
             return self.largest_window.min(window + per_step);
         }
@@ -218,6 +219,7 @@ impl Source {
     fn grow_slope(&mut self, parameters: &Parameters, step: u32) {
         if self.seen_mark && step >= self.last_growth + self.rtt_steps {
             let rtt_s = f64::from(self.rtt_steps) * STEP_S;
+            // Hamann 1999, section 3.2: by beta RTT².
             self.slope += parameters.beta * rtt_s * rtt_s;
             self.last_growth = step;
         }
@@ -229,6 +231,7 @@ impl Source {
         if self.seen_mark && step < self.last_cut + self.rtt_steps {
             return window;
         }
+        // Hamann 1999, section 3.2: alpha_wnd, and alpha_slp from the second mark on.
         let next = window * parameters.alpha_window;
         if self.seen_mark {
             self.slope *= parameters.alpha_slope;
@@ -298,6 +301,7 @@ impl Router<'_> {
                 (self.queue, self.average) = before;
             }
             self.queue += 1.0;
+            // RED's average, at each arrival.
             self.average += self.parameters.weight * (self.queue - self.average);
             self.idle_s = 0.0;
             marks[order.next()] += u32::from(self.chooses());
@@ -320,6 +324,7 @@ impl Router<'_> {
             self.average += weight * (self.queue - self.average);
         } else {
             let service_s = PACKET_BITS / self.parameters.link_bits_per_s;
+            // RED's average after idle time (Floyd and Jacobson 1993, section 4).
             self.average *= libm::pow(1.0 - weight, self.idle_s / service_s);
         }
     }
@@ -333,6 +338,7 @@ impl Router<'_> {
             return self.average >= max;
         }
         self.count += 1;
+        // p_b of Floyd and Jacobson 1993.
         let probability = self.parameters.max_p * (self.average - min) / (max - min);
         let marked = self.count > 0 && self.count as f64 >= self.draw / probability;
         if marked {
@@ -368,7 +374,7 @@ impl Interleaved {
         Interleaved { left: packets, major, ratio, run, owed: ratio - run }
     }
 
-    /// Whose packet is next; there must be one left.
+    /// The index of the connection that sends the next packet. At least one packet must be left.
     fn next(&mut self) -> usize {
         let minor = 1 - self.major;
         let majors_turn = self.run >= 1.0 || self.left[minor] == 0;

@@ -1,5 +1,6 @@
-//! The ECN proxy in a closed loop: the network of the paper (Sprenger 2016, section 4.1), its RED, its
-//! cross traffic. What counts is the time of a transfer beside that of hosts with ECN of their own.
+//! The ECN proxy in a closed loop: the network of the paper (Sprenger 2016, section 4.1), its RED,
+//! its cross traffic. Each test compares the time of a transfer with that of hosts with ECN of
+//! their own.
 
 use windlass_sim::summary::{EcnProxyCounters, MiddleboxCounters, Summary};
 use windlass_sim::{run, scenario};

@@ -156,7 +156,7 @@ fn packets_wait_during_one_outage_and_are_lost_in_another() {
     let scenario = varying(5.0, 1000, Variation { outages, ..Default::default() });
     let times = arrivals(&scenario);
     assert_eq!(count(&times, 202.0, 301.0), 0);
-    // What has waited leaves at 10 Mbit/s: 244 packets in 100 ms instead of 122.
+    // The packets that waited leave at 10 Mbit/s: 244 packets in 100 ms instead of 122.
     assert!((242..=245).contains(&count(&times, 301.0, 401.0)));
     assert_eq!(count(&times, 601.5, 701.0), 0);
     let summary = summary(&scenario);

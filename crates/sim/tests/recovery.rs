@@ -1,4 +1,4 @@
-//! What the modern options of TCP are for, on the paths that they are for.
+//! Options of modern TCP, each on a path on which it helps.
 
 mod common;
 

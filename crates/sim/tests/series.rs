@@ -130,7 +130,7 @@ impl Write for Full {
 }
 
 #[test]
-fn an_error_of_writing_is_told_at_the_end() {
+fn an_error_of_writing_is_reported_at_the_end() {
     let scenario = new_ecn();
     let mut series = CsvSeries::new(&scenario, |_| Ok(Full(5_000))).expect("room for the headers");
     run(&scenario, 1, &mut series).expect("a sound scenario");

@@ -126,7 +126,7 @@ fn an_application_that_stops_closes_its_connection() {
     scenario.flows[0].stop = Some(Span::from_secs(10));
     let stopped = result(&scenario);
     let ratio = stopped.delivered_segments as f64 / forever.delivered_segments as f64;
-    // What was written before the stop, a send buffer full, is still delivered.
+    // Data written before the stop, a send buffer full, is still delivered.
     assert!((0.5..0.7).contains(&ratio), "{ratio}");
 }
 
@@ -190,7 +190,7 @@ fn a_run_of_flows_without_an_end_lasts_as_long_as_it_says() {
     assert_eq!(result(&scenario).duration_s, 20.0);
 }
 
-/// What RFC 3168 section 6.1.1 calls for: both ends, or none.
+/// RFC 3168 section 6.1.1: a connection uses ECN only if both ends negotiate it.
 #[test]
 fn with_ecn_at_one_end_alone_nothing_is_marked() {
     let marks = |sender, receiver| {

@@ -33,7 +33,7 @@ fn result(scenario: &Scenario) -> Summary {
     run(scenario, 1, &mut ()).expect("a sound scenario")
 }
 
-/// The steady rate of the only flow, as a share of what the link carries.
+/// The steady rate of the only flow, as a share of the link's capacity.
 fn utilisation(summary: &Summary, rate: f64) -> f64 {
     let packets_per_s = rate * 1e6 / 8.0 / f64::from(MSS + 40);
     summary.flows[0].packets_per_s.steady / packets_per_s
@@ -71,8 +71,8 @@ fn a_queue_that_fills_is_not_taken_for_a_loss() {
     assert!(needless <= 5, "{needless} of {}", flow.retransmitted_segments);
 }
 
-/// What a repair sends while SND.UNA waits for a lost retransmission is no flight to halve: each
-/// timeout would send slow start into an overshoot worse than the last.
+/// The few segments of a repair while SND.UNA waits for a lost retransmission are no flight to
+/// halve: each timeout would send slow start into an overshoot worse than the last.
 #[test]
 fn a_timeout_in_the_middle_of_a_repair_does_not_lead_to_the_next() {
     for profile in [Profile::Rfc2581, Profile::Rfc3465, Profile::Rfc5681] {

@@ -1,4 +1,4 @@
-//! What Windlass's own tests share: network namespaces on the running kernel, polling with a
+//! Helpers of Windlass's own tests: network namespaces on the running kernel, polling with a
 //! deadline, the line that a skipped test prints, the number of cases of a property test, and the
 //! replay of fuzz inputs.
 //!

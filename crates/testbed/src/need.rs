@@ -1,4 +1,4 @@
-//! What a test needs of the machine, and the line that it prints where that is missing.
+//! Requirements of a test on its machine, and the line that it prints where one is missing.
 
 use std::fs;
 use std::path::Path;

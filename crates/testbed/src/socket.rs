@@ -47,7 +47,7 @@ impl SocketOptions<'_> {
 ///
 /// # Errors
 ///
-/// What the kernel says to one of the calls, such as a controller that it does not know.
+/// The error of the call that the kernel refuses, such as of a controller that it does not know.
 pub fn connect(
     from: (&Namespace, SocketOptions<'_>),
     to: (&Namespace, SocketOptions<'_>),

@@ -19,7 +19,7 @@ pub(crate) struct Handle {
     local: OnceLock<IpAddr>,
 }
 
-/// What [`Handle::poll_room`] finds.
+/// Result of [`Handle::poll_room`].
 #[cfg(feature = "secure")]
 pub(crate) struct Room {
     /// Bytes that the send buffer can take.

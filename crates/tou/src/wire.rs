@@ -122,9 +122,11 @@ pub fn parse_session(datagram: &[u8]) -> Result<(SessionPeer, Segment, usize), P
 fn parse_fields(datagram: &[u8]) -> Result<(Segment, usize), ParseError> {
     let fixed: &[u8; MIN_HEADER_LEN] =
         datagram.first_chunk().ok_or(ParseError::Header(WireError::Truncated))?;
+    // The low bits of byte 12 and the high bit of byte 13 are reserved.
     if fixed[12] & 0x0f != 0 || fixed[13] & 0x80 != 0 {
         return Err(ParseError::Version);
     }
+    // The data offset counts words of four bytes, as in RFC 9293 §3.1.
     let header_len = usize::from(fixed[12] >> 4) * 4;
     if header_len < MIN_HEADER_LEN {
         return Err(ParseError::Header(WireError::HeaderLength));
@@ -172,6 +174,7 @@ pub fn emit_session(peer: SessionPeer, segment: &Segment, out: &mut [u8]) -> usi
     peer.emit_prefix(out);
     let inner = &mut out[SESSION_PREFIX_LEN..];
     let header_len = emit(segment, inner);
+    // The number of the connection stands in the place of the cookie.
     inner[4..8].copy_from_slice(&peer.number.to_be_bytes());
     SESSION_PREFIX_LEN + header_len
 }

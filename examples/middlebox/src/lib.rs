@@ -5,12 +5,12 @@
 //! any number of them, one behind the other; every packet that a link brings to the node goes
 //! through all of them, in both directions and whether it is for that node or goes on.
 //!
-//! What the simulator promises, and what it expects:
+//! Guarantees of the simulator, and its requirements:
 //!
 //! - A [`Packet`] is a plain value with everything that the headers say. Checksums do not exist, and
 //!   payload has a length, but no bytes.
-//! - What comes out belongs to a flow of the run ([`Packet::flow`], [`Packet::reverse`]), and goes on
-//!   to its end of that flow, wherever [`Packet::destination`] points.
+//! - A packet from the box belongs to a flow of the run ([`Packet::flow`], [`Packet::reverse`]), and goes
+//!   on to its end of that flow, wherever [`Packet::destination`] points.
 //! - [`Middlebox::poll_timeout`] is asked after each packet and each timeout; a box that holds
 //!   packets back, or makes its own, sends them in [`Middlebox::handle_timeout`].
 //! - Time is an argument. Read no clock and draw no entropy, take functions of floats from `libm`,
@@ -38,7 +38,7 @@ pub enum Bleach {
 /// A device that erases ECN, and how often it did.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Bleacher {
-    /// What it erases.
+    /// The part of ECN that it erases.
     pub bleach: Bleach,
     /// Packets that it has changed.
     pub changed: u64,

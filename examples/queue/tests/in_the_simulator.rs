@@ -39,7 +39,7 @@ fn blue_loses_far_less_than_drop_tail_and_keeps_the_link_busy() {
 }
 
 #[test]
-fn flows_without_ecn_are_told_by_early_drops() {
+fn flows_without_ecn_are_notified_by_early_drops() {
     let blue = crowd(Some(Blue::default()), &["defaults.ecn=false"]).expect("it builds");
     assert_eq!(blue.marks, 0);
     assert!(blue.drops > 500, "{} drops", blue.drops);

@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _terminate)
     try:
         status = options.run(options)
-        # What standard output cannot take is an error of the command, not of the interpreter's end.
+        # A failed write to standard output is an error of the command, not of the interpreter.
         sys.stdout.flush()
         return status
     except LabError as error:

@@ -75,6 +75,7 @@ impl Control {
             self.first_above = None;
             return Some(Candidate { packet, ok_to_drop: false });
         }
+        // RFC 8289, dodequeue(): eligible once the sojourn time is above target for an interval.
         let due = *self.first_above.get_or_insert(now + params.interval);
         Some(Candidate { packet, ok_to_drop: now >= due })
     }
@@ -89,16 +90,19 @@ impl Control {
         loop {
             match head {
                 Some(mut candidate) if candidate.ok_to_drop => {
+                    // RFC 8289, dequeue(): a drop is due at drop_next only.
                     if now < self.drop_next {
                         return Some(candidate);
                     }
                     self.count = self.count.saturating_add(1);
+                    // With ECN a mark takes the place of the drop.
                     if source.mark(&mut candidate.packet) {
                         self.drop_next = self.next_after(self.drop_next, source.params);
                         return Some(candidate);
                     }
                     source.lose(candidate.packet);
                     head = self.take(now, source);
+                    // The control law sets the next drop while the delay persists (RFC 8289).
                     if head.as_ref().is_some_and(|next| next.ok_to_drop) {
                         self.drop_next = self.next_after(self.drop_next, source.params);
                     }
@@ -132,6 +136,7 @@ impl Control {
     /// Starts where the last dropping state left off if that was not long ago (RFC 8289 §5.5).
     fn enter_dropping(&mut self, now: Time, params: &CoDelParams) {
         self.dropping = true;
+        // RFC 8289, dequeue(): count - lastcount, if the last dropping state ended recently.
         let before = self.count.saturating_sub(self.last_count);
         let recently = now.saturating_since(self.drop_next) < params.interval * 16;
         self.count = if before > 1 && recently { before } else { 1 };

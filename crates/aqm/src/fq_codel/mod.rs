@@ -111,6 +111,7 @@ impl<P: Packet> FqCoDel<P> {
     }
 
     fn bucket(&self, packet: &P) -> u32 {
+        // RFC 8290 §4.1: the flow's hash chooses its queue.
         let hash = spread(packet.flow_hash() ^ spread(self.config.perturbation));
         ((u128::from(hash) * u128::from(self.config.flows)) >> 64) as u32
     }
@@ -124,6 +125,7 @@ impl<P: Packet> FqCoDel<P> {
         // `max_by_key` takes the last of equals: reversed, ties go to the first bucket.
         let weight = |flow: &&mut Flow<P>| (flow.fifo.bytes(), flow.fifo.len());
         let Some(fattest) = self.flows.iter_mut().rev().max_by_key(weight) else { return };
+        // RFC 8290 §4.1: up to half of its bytes, in a batch.
         let keep = fattest.fifo.bytes() / 2;
         for _ in 0..self.config.drop_batch {
             let Some(victim) = fattest.fifo.pop() else { break };
@@ -195,6 +197,7 @@ impl<P: Packet> Queue<P> for FqCoDel<P> {
         self.bytes += u64::from(packet.wire_bytes());
         let flow = &mut self.flows[index as usize];
         flow.fifo.push(Stamped { packet, arrived: now });
+        // RFC 8290 §4.1: a queue that becomes active joins the new ones, with a quantum.
         if !flow.listed {
             flow.listed = true;
             flow.deficit = i64::from(self.config.quantum_bytes);
@@ -214,6 +217,7 @@ impl<P: Packet> Queue<P> for FqCoDel<P> {
         loop {
             let (index, is_new) = self.next_in_turn()?;
             let flow = &mut self.flows[index as usize];
+            // RFC 8290 §4.2: a queue whose quantum is used up goes to the end of the old ones.
             if flow.deficit <= 0 {
                 flow.deficit += i64::from(self.config.quantum_bytes);
                 self.take_off_list(is_new);

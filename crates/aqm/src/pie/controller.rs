@@ -66,16 +66,20 @@ impl Controller {
         let target = config.target.as_secs_f64();
         let delay = self.delay.as_secs_f64();
         let old = self.delay_old.as_secs_f64();
+        // RFC 8033 §4.2: by the distance from the target, and by the trend.
         let mut step = config.alpha * (delay - target) + config.beta * (delay - old);
         step *= gain(self.probability);
+        // RFC 8033 §5.5: a large probability grows by 0.02 at most in an update.
         if self.probability >= 0.1 {
             step = step.min(0.02);
         }
         self.probability += step;
+        // RFC 8033 §4.2: without congestion the probability decays.
         if self.is_delay_low(config) {
             self.probability *= 0.98;
         }
         self.probability = self.probability.clamp(0.0, 1.0);
+        // RFC 8033 §4.4: the allowance runs down; a calm queue renews it.
         self.burst_allowance = self.burst_allowance.saturating_sub(config.update_interval);
         if self.probability == 0.0 && self.is_delay_low(config) {
             self.burst_allowance = config.max_burst;

@@ -51,6 +51,7 @@ impl<P: Packet> Pie<P> {
     }
 
     fn chooses(&mut self, rng: &mut Rng) -> bool {
+        // RFC 8033 §4.1, §4.4: no drop in a burst, at a low delay, or of the last two packets.
         let few = self.fifo.bytes() <= 2 * u64::from(self.config.mean_packet_bytes);
         if self.controller.allows_burst() || self.controller.is_calm(&self.config) || few {
             return false;
@@ -71,6 +72,7 @@ impl<P: Packet> Pie<P> {
     }
 
     fn marks(&mut self, packet: &mut P) -> bool {
+        // RFC 8033 §5.1: up to mark_ecnth PIE marks; above it drops ECT packets too.
         let most = self.config.mark_up_to;
         most.is_some_and(|most| self.controller.probability() <= most)
             && self.stats.try_mark(packet)
@@ -104,6 +106,7 @@ impl<P: Packet> Queue<P> for Pie<P> {
     ) -> Option<P> {
         self.controller.catch_up(now, &self.config);
         let left = self.fifo.pop()?;
+        // The queue has run empty: its delay is zero, whatever the packet has waited.
         let empty = self.fifo.is_empty();
         let delay = if empty { Span::ZERO } else { now.saturating_since(left.arrived) };
         self.controller.set_delay(delay);

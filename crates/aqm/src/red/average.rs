@@ -27,10 +27,12 @@ impl Average {
             // Multiplied first, divided last: exact where whole packets fit the idle time exactly.
             let idle_ns = now.saturating_since(since).as_nanos() as f64;
             let missed = libm::floor(idle_ns * self.packets_per_sec / 1e9);
+            // (1 - w_q)^m for m packets of idle time (Floyd and Jacobson 1993, section 4).
             if missed > 0.0 {
                 self.value *= libm::pow(1.0 - self.weight, missed);
             }
         }
+        // avg = (1 - w_q) avg + w_q q.
         self.value = self.value * (1.0 - self.weight) + self.weight * len;
     }
 

@@ -3,7 +3,7 @@ use crate::error::{check_positive, check_probability};
 use crate::{ConfigError, Limit};
 use windlass_base::BitRate;
 
-/// What RED's average, thresholds and count are measured in.
+/// Unit of RED's average queue length, its thresholds and the count between marks.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Packets, however large (Floyd and Jacobson's default).
@@ -14,7 +14,7 @@ pub enum Unit {
     Bytes,
 }
 
-/// What RED does to a packet chosen at random.
+/// How RED signals congestion to a packet that its drop probability selects.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum EarlyAction {
     /// Drop it.
@@ -35,7 +35,7 @@ pub enum Spacing {
     NoWait,
 }
 
-/// What marking RED does when the average is so high that no packet is let through untouched.
+/// How a RED that marks treats arrivals while the average is above the range of early signals.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum AboveMax {
     /// Every arrival is dropped, ECN-capable or not (RFC 3168 §7; the original RED).
@@ -71,8 +71,8 @@ pub struct RedConfig {
     /// True: between `max` and twice `max` the probability goes on rising from `max_p` to 1. False:
     /// it jumps to 1 at `max`. Default: true, Floyd's advice of 2000; the original RED has false.
     pub gentle: bool,
-    /// What happens from `max` on (gentle: from twice `max`). Default: drop everything. With
-    /// [`EarlyAction::Drop`] it makes no difference.
+    /// Treatment of arrivals while the average is `max` or more (gentle: twice `max`). Default:
+    /// drop all. It makes no difference with [`EarlyAction::Drop`].
     pub above_max: AboveMax,
     /// How `max_p` moves at run time. Default: not at all.
     pub adaptation: Option<Adaptation>,
@@ -142,6 +142,7 @@ impl RedConfig {
     pub(super) fn resolved_weight(&self, link: Option<BitRate>) -> Result<f64, ConfigError> {
         match (self.weight, link) {
             (Some(weight), _) => Ok(weight),
+            // 1 - exp(-1/C), a time constant of a second (Floyd et al. 2001, section 5.2).
             (None, Some(link)) => Ok(1.0 - libm::exp(-1.0 / self.packets_per_sec(link))),
             (None, None) => Err(ConfigError::NeedsLinkRate("the queue weight")),
         }

@@ -49,6 +49,7 @@ impl MaxP {
         if now.saturating_since(self.last_adapted) < config.interval {
             return;
         }
+        // Floyd, Gummadi and Shenker 2001, figure 1.
         self.last_adapted = now;
         let Curve { min, max, .. } = *curve;
         // The target range is the middle fifth between the thresholds.
@@ -64,6 +65,7 @@ impl MaxP {
 
     /// The paper bounds `max_p` on neither side. A probability ends at 1.
     fn adapt_to_zone(&mut self, config: SelfConfiguringConfig, average: f64, curve: &Curve) {
+        // Feng et al. 1999: max_p moves only where the average enters another zone.
         let zone = if average < curve.min {
             Zone::Below
         } else if average > curve.max {

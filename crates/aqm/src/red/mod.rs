@@ -98,14 +98,17 @@ impl<P: Packet> Red<P> {
     fn decide(&mut self, size: u32, rng: &mut Rng) -> Decision {
         let share = self.share(size);
         let average = self.average.value();
+        // Floyd and Jacobson 1993, section 4: `count` grows with each arrival.
         self.count += share;
         if average < self.curve.min || self.fifo.len() <= 1 {
             self.above_min = false;
             return Decision::Accept;
         }
+        // At max_th and above every arrival is chosen (gentle: from twice max_th on).
         if average >= self.curve.certain() {
             return Decision::Forced;
         }
+        // The first arrival above min_th begins the count, as in ns-2.
         if !self.above_min {
             self.above_min = true;
             self.count = share;

@@ -14,8 +14,10 @@ impl Curve {
         if average < self.min {
             0.0
         } else if average < self.max {
+            // p_b = max_p (avg - min_th) / (max_th - min_th).
             max_p * (average - self.min) / (self.max - self.min)
         } else if self.gentle {
+            // Gentle: on from max_p to 1 at twice max_th (Floyd 2000).
             (max_p + (1.0 - max_p) * (average - self.max) / self.max).min(1.0)
         } else {
             1.0
@@ -32,8 +34,10 @@ impl Curve {
 pub(super) fn spaced(p: f64, count: f64, spacing: Spacing) -> f64 {
     let due = count * p;
     let spread = match spacing {
+        // ns-2's `wait`: no mark before count p_b = 1, then uniform from 1/p_b to 2/p_b.
         Spacing::Wait if due < 1.0 => 0.0,
         Spacing::Wait if due < 2.0 => p / (2.0 - due),
+        // p_a = p_b / (1 - count p_b): uniform from 1 to 1/p_b (1993, section 4).
         Spacing::NoWait if due < 1.0 => p / (1.0 - due),
         Spacing::Wait | Spacing::NoWait => 1.0,
     };

@@ -51,6 +51,7 @@ impl<P: Packet> Sred<P> {
             Limit::Bytes(limit) => (self.fifo.bytes(), limit),
         };
         match () {
+            // p_sred of Ott et al. 1999: 0 below B/6, p_max / 4 below B/3, else p_max.
             () if used.saturating_mul(6) < limit => 0.0,
             () if used.saturating_mul(3) < limit => self.config.max_p / 4.0,
             () => self.config.max_p,
@@ -60,7 +61,9 @@ impl<P: Packet> Sred<P> {
     /// p_zap in the paper.
     fn probability(&self, hit: bool) -> f64 {
         let flows = (self.flows() / self.config.most_flows).min(1.0);
+        // Simple SRED: p_sred min(1, 1 / (256 P(t)))², with `most_flows` for 256.
         let simple = self.of_the_buffer() * flows * flows;
+        // Full SRED: times 1 + Hit(t) / P(t).
         if self.config.full && hit { simple * (1.0 + self.flows()) } else { simple }
     }
 }

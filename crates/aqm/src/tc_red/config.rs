@@ -99,7 +99,7 @@ impl TcRedConfig {
 mod tests {
     use super::*;
 
-    /// What `tc -s -d qdisc show` prints as `ewma` for these parameters.
+    /// Expects the `ewma` that `tc -s -d qdisc show` prints for these parameters.
     #[test]
     fn the_weight_is_tc_s() {
         let paper = TcRedConfig {

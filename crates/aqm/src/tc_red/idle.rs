@@ -32,6 +32,7 @@ impl IdleTable {
 
     /// The average after so long without a packet.
     pub(super) fn decayed(&self, average: u64, idle: Span) -> u64 {
+        // red_calc_qavg_from_idle_time() of Linux.
         let most = (CELLS as u64 - 1) << self.cell_log;
         let microseconds = (idle.as_nanos() / 1_000).min(most);
         match self.shifts[(microseconds >> self.cell_log) as usize] {

@@ -56,6 +56,7 @@ enum Decision {
 impl Spacing {
     fn draw(&mut self, rng: &mut Rng) {
         self.count = Some(0);
+        // red_random() of Linux.
         self.due = u64::from((rng.bits() >> 32) as u32 / self.slope);
     }
 
@@ -66,6 +67,7 @@ impl Spacing {
             return false;
         };
         *count += 1;
+        // red_mark_probability() of Linux.
         let chosen = bytes_above_min * *count >= self.due;
         if chosen {
             self.draw(rng);
@@ -101,6 +103,7 @@ impl<P: Packet> TcRed<P> {
 
     /// Updates the average: from the table after idle time, otherwise from the bytes that wait.
     fn update(&mut self, now: Time) {
+        // red_calc_qavg() of Linux: after idle time, or the moving average.
         self.average = match self.idle_since.take() {
             Some(since) => self.idle.decayed(self.average, now.saturating_since(since)),
             None => self.average - (self.average >> self.weight_log) + self.fifo.bytes(),
@@ -116,6 +119,7 @@ impl<P: Packet> TcRed<P> {
             self.spacing.count = None;
             return Decision::Congested(DropReason::AboveMax);
         }
+        // The average is scaled by 2^Wlog.
         let above = (self.average - self.min) >> self.weight_log;
         if self.spacing.chooses(above, rng) {
             Decision::Congested(DropReason::Early)

@@ -66,7 +66,8 @@ impl<Q: Queue<TestPacket>> Harness<Q> {
         self.queue.pass(self.now, packet, &mut self.rng, &mut |p, why| lost.push((p, why)))
     }
 
-    /// What became of packets that arrive now: the reasons, `None` for one that was kept.
+    /// Offers a packet now. Returns the reason of the first drop that follows; `None` if nothing is
+    /// dropped.
     pub(crate) fn fate(&mut self, packet: TestPacket) -> Option<DropReason> {
         let before = self.lost.len();
         self.arrive(packet);

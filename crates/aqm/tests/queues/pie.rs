@@ -30,7 +30,7 @@ fn the_probability_rises_under_overload_and_falls_back_to_zero() {
     load(&mut h, 2, 1500, Ecn::NotEct);
     let late = h.queue.probability();
     assert!(0.0 < early && early < late, "{early} {late}");
-    // Half of what comes is too much.
+    // The load is twice the rate of the link.
     assert!((0.3..=1.0).contains(&late), "{late}");
     load(&mut h, 0, 20_000, Ecn::NotEct);
     assert_eq!(h.queue.probability(), 0.0);

@@ -1,4 +1,4 @@
-//! What holds for every discipline, whatever comes and goes.
+//! Invariants of every discipline under arbitrary arrivals and departures.
 
 use crate::harness::{Harness, TestPacket};
 use proptest::prelude::*;
@@ -135,7 +135,7 @@ impl QueueFactory for Outside {
     }
 }
 
-/// What the queue was given and what it gave back.
+/// Accounts for each packet: offered to the queue, waiting in it, returned by it or dropped.
 struct Ledger {
     config: Config,
     harness: Harness<Discipline<TestPacket>>,

@@ -35,7 +35,7 @@ enum Phase {
     UpClosed,
 }
 
-/// What came of [`Carried::advance`].
+/// Bytes moved by [`Carried::advance`] in each direction, and how the connection ended, if it did.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Advance {
     pub(super) up: usize,
@@ -209,7 +209,7 @@ impl Carried {
     }
 }
 
-/// What the command sees of an error of the far end.
+/// The error that the command's connect returns for an error of the far end.
 pub(super) fn refusal(error: &io::Error) -> Refusal {
     match error.kind() {
         ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset => Refusal::Refused,

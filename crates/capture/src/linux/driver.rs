@@ -28,7 +28,7 @@ const BATCH_PACKETS: usize = 16;
 /// The size of the buffer between a far end and the stack, in bytes.
 const COPY_BYTES: usize = 256 << 10;
 
-/// What has passed through a capture.
+/// Connections, queries and bytes of a capture.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Connections that the command has opened and the far end accepted.

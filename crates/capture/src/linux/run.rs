@@ -28,13 +28,13 @@ pub struct Capture {
     stack: Config,
 }
 
-/// What came of a captured command.
+/// The end of a captured command: its status and its traffic.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The command's exit status, or 128 and the number of the signal that ended it. 126 or 127 if it
     /// could not be started; then the reason is on standard error.
     pub exit_code: u8,
-    /// What has passed.
+    /// Traffic of all its connections.
     pub counters: Counters,
     /// Connections of the command whose last bytes did not reach the far end.
     pub undelivered: usize,

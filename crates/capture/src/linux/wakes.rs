@@ -1,4 +1,5 @@
-//! What other threads tell the loop: connections worth a call, and answers to DNS queries.
+//! Events that other threads report to the loop: connections that are ready, and answers to DNS
+//! queries.
 
 use crate::stack::{FlowId, QueryId};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +11,7 @@ pub(super) struct Wakes {
     poll: mio::Waker,
 }
 
-/// What has been reported since the last [`Wakes::take`].
+/// Events since the last [`Wakes::take`].
 #[derive(Default)]
 pub(super) struct Heard {
     pub(super) flows: Vec<FlowId>,

@@ -125,7 +125,7 @@ impl Stack {
                 own.waiting += 1;
                 self.events.push_back(self.names.take(now, Asker::Tcp(id), message));
             } else {
-                // What follows cannot be trusted to begin a message.
+                // The stream is out of step: no later byte can be trusted to begin a message.
                 return self.abort(id);
             }
         }

@@ -80,7 +80,7 @@ impl Bed {
     /// A capture with the command line that follows.
     pub(crate) fn capture(&self) -> Command {
         let mut command = self.namespace.command("env");
-        // What nohup ignores, a shell cannot trap.
+        // A shell cannot trap a signal that is ignored when it starts, as nohup ignores SIGHUP.
         command.arg("--default-signal=HUP");
         // The name servers of the machine are out of reach.
         command.arg(example().expect("built")).args(["--nameserver", &format!("{SERVER}:53")]);

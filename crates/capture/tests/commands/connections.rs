@@ -1,4 +1,4 @@
-//! What TCP promises, through the capture: ends, resets, refusals, and all bytes.
+//! TCP's guarantees through the capture: ends, resets, refusals, and every byte.
 
 use super::bed::{Bed, SERVER, SERVER_V6, pattern, skipped};
 use std::io::{ErrorKind, Read, Write};

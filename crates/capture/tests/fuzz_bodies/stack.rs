@@ -51,7 +51,7 @@ impl Input<'_> {
     }
 }
 
-/// What the command knows of its connection: the next number of each end.
+/// The command's view of its connection: the next sequence number of each end.
 #[derive(Clone, Copy, Default)]
 struct Known {
     own: SeqNumber,

@@ -1,7 +1,7 @@
 use super::spread;
 use windlass_base::{Rng, Span};
 
-/// What an application does with its end.
+/// The plan of an application at its end: writes, reads, close or abort.
 #[derive(Clone, Debug)]
 pub(crate) struct AppSetup {
     /// Bytes to write before it closes.

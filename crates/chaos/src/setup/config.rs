@@ -83,7 +83,7 @@ fn set_cubic(config: &mut Config, hystart: HyStart, as_linux: bool) {
     }
 }
 
-/// What ToU turns on, beside what both ends have to agree on for it.
+/// Turns on the options of ToU, beside those on which both ends have to agree.
 pub(super) fn modernise(config: &mut Config) {
     let linux = Profile::Linux.config(config.mss, Arc::clone(&config.congestion));
     *config = linux.with(|c| {

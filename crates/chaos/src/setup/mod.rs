@@ -1,5 +1,5 @@
-//! What a seed stands for: the path, the two ends and what their applications do, all drawn
-//! before anything runs.
+//! Derives the setup of a connection from a seed: the path, the two ends and the plans of their
+//! applications, all drawn before anything runs.
 //!
 //! Every feature is on or off by a coin of its own (swarm testing), so that many seeds are
 //! hostile in one respect only and get far in it.
@@ -33,7 +33,7 @@ pub(crate) struct Setup {
     pub(crate) legs: Vec<[PathSetup; 2]>,
 }
 
-/// What is not left to the seed.
+/// Settings that the caller fixes and the seed does not draw.
 #[derive(Clone, Debug, Default)]
 pub struct Features {
     /// Both ends have all of today's recovery and pacing, which ToU can turn on.

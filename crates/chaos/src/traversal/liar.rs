@@ -23,7 +23,7 @@ impl Liar {
         Liar { rng: Rng::fork(seed, 4), key, memory: Vec::new() }
     }
 
-    /// What a host gets in place of a message of the server.
+    /// Replaces a message of the server: returns none, one or several messages for the host.
     pub(super) fn twist(&mut self, bytes: Vec<u8>) -> Vec<Vec<u8>> {
         let mut sent = match self.rng.below(8) {
             0 => vec![],

@@ -22,7 +22,7 @@ pub(super) struct Rendezvous {
     addresses: BTreeMap<AllocationId, SocketAddr>,
 }
 
-/// What the server sends.
+/// A message from the server, with its carrier.
 pub(super) enum Sent {
     Datagram(Packet),
     /// A message of a stream, by the stream's number.

@@ -1,4 +1,4 @@
-//! What seeds of the simulated crossings came to.
+//! Results of the seeds of simulated NAT crossings.
 
 use crate::Failure;
 use std::fmt;
@@ -29,7 +29,7 @@ pub struct TraversalReport {
     pub lasted: Span,
 }
 
-/// What a range of seeds came to; the same for any number of jobs.
+/// Sums over a range of seeds; the same for any number of jobs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraversalSummary {
     /// Seeds run.

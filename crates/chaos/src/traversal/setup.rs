@@ -1,4 +1,4 @@
-//! What a seed stands for: the networks of two hosts, and what happens to them.
+//! Derives a crossing from a seed: the networks of two hosts, and the disturbances.
 
 use std::fmt;
 use windlass_base::{Rng, Span};
@@ -176,7 +176,7 @@ impl Setup {
         }
     }
 
-    /// What theory says that the hosts can have.
+    /// The best path that the theory of NATs predicts for the two hosts.
     pub(super) fn outcome(&self) -> Outcome {
         match self.together {
             Some(hairpin) => outcome_behind_one(self.networks[0].access(), hairpin),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use windlass_base::{Rng, Span, Time};
 
-/// What a retransmission adds.
+/// Delay that TCP adds to a message of which a segment was lost.
 const RETRANSMISSION: Span = Span::from_millis(250);
 /// The time until TCP gives up a connection attempt (the driver's limit).
 const CONNECT_TIMEOUT: Span = Span::from_secs(5);
@@ -16,7 +16,7 @@ const BREAK_NOTICED: Span = Span::from_secs(20);
 /// Identifies a stream. Both ends use the same number.
 pub(super) type StreamId = u64;
 
-/// What happens to a stream.
+/// A change of a stream, or a message that it delivers.
 pub(super) enum StreamEvent {
     /// A host's attempt to open a stream succeeded.
     Opened { host: usize, id: StreamId },

@@ -1,4 +1,4 @@
-//! What stands for live views in a build without the feature `live`: every `--live` is refused.
+//! Replaces live views in a build without the feature `live`: every `--live` is refused.
 
 use super::screen::Screen;
 use crate::failure::Failure;
@@ -11,7 +11,7 @@ pub(crate) trait Panels<S> {
     /// Takes the next sample.
     fn take(&mut self, sample: S);
 
-    /// What to show now.
+    /// The screen after the samples so far.
     fn screen(&self) -> Screen;
 }
 

@@ -22,7 +22,7 @@ pub(crate) trait Panels<S> {
     /// Takes the next sample.
     fn take(&mut self, sample: S);
 
-    /// What to show now.
+    /// The screen after the samples so far.
     fn screen(&self) -> Screen;
 }
 

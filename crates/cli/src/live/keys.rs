@@ -1,4 +1,4 @@
-//! What the user does to a view.
+//! Keyboard input of a live view.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 

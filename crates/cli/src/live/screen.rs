@@ -1,4 +1,4 @@
-//! What a live view shows, as plain data.
+//! The contents of a live view, as plain data.
 
 use super::series::Series;
 
@@ -17,7 +17,7 @@ pub(crate) struct Screen {
     pub(crate) tables: Vec<Table>,
     /// The output of a command.
     pub(crate) output: Option<Output>,
-    /// What the values over time are of.
+    /// The time that charts and trends cover.
     pub(crate) span: Span,
     /// Something that the user should know, such as why there are no new figures.
     pub(crate) note: Option<String>,
@@ -61,7 +61,7 @@ impl Chart {
     }
 }
 
-/// What a chart is about. Each kind has a colour of its own.
+/// The topic of a chart. Each has a colour of its own.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     /// How fast data moves.

@@ -1,4 +1,4 @@
-//! What a direction of a link does over time.
+//! Options that vary a direction of a link over time.
 
 use super::path::kind_and_settings;
 use super::quantity::{parse_rate, parse_time};

@@ -57,7 +57,7 @@ fn sighup_reloads_without_losing_connections_and_a_bad_file_changes_nothing() {
 
 /// sd_notify(3): datagrams to the socket that the service manager names.
 #[test]
-fn the_service_manager_is_told_when_it_is_ready_reloads_and_stops() {
+fn the_service_manager_is_notified_when_it_is_ready_reloads_and_stops() {
     if skipped(&[]) {
         return;
     }

@@ -1,4 +1,5 @@
-//! `windlass ecn-proxy` as a user meets it. What needs root says so in a line and skips without it.
+//! `windlass ecn-proxy` as a user meets it. Tests that need root skip without it, with a line that
+//! says so.
 #![cfg(all(feature = "ecn-proxy", target_os = "linux"))]
 
 mod bed;

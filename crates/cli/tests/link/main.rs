@@ -1,5 +1,5 @@
-//! `windlass link` with real devices and namespaces. What needs root is skipped without it, and so
-//! is what needs python3, which plays the programs behind the link.
+//! `windlass link` with real devices and namespaces. Tests that need root skip without it; so do
+//! those that need python3, which plays the programs behind the link.
 
 #![cfg(target_os = "linux")]
 

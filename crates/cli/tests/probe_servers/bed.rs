@@ -92,7 +92,7 @@ impl Drop for Bed {
     }
 }
 
-/// What the probe prints as JSON.
+/// The JSON output of the probe.
 #[derive(Debug)]
 pub(crate) struct Outcome(pub(crate) Value);
 

@@ -1,6 +1,6 @@
 //! `windlass probe` against the servers that Debian packages, on this machine's kernel, across an emulated
 //! link. The quick tests run with the others; `make verify-probe` runs each server with initial windows of 3,
-//! 10 and 40 on several paths, and prints a table. What is not installed is skipped: see
+//! 10 and 40 on several paths, and prints a table. Servers that are not installed are skipped: see
 //! scripts/setup-verify-probe.
 #![cfg(target_os = "linux")]
 

@@ -191,7 +191,7 @@ pub(crate) struct Acks {
 }
 
 impl Capture {
-    /// What came so far, by connection in the order in which they were opened.
+    /// The ACKs captured so far, by connection in the order in which they were opened.
     pub(crate) fn connections(&mut self) -> Vec<Acks> {
         let mut all: Vec<Acks> = Vec::new();
         let mut frame = [0; 4096];

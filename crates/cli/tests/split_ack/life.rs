@@ -85,7 +85,7 @@ fn without_the_capabilities_one_line_says_which_and_how_to_give_them() {
 }
 
 #[test]
-fn an_ordinary_user_is_told_in_one_line_too() {
+fn an_ordinary_user_gets_an_error_of_one_line_too() {
     if skipped(&[]) {
         return;
     }
@@ -140,7 +140,7 @@ fn killed_it_takes_the_command_along() {
     kill("KILL", waiting.pid());
     assert!(eventually(|| is_gone(&pid)), "{pid} is still there");
     drop(waiting.go_on());
-    // What only an empty folder is goes when the next one starts.
+    // Empty folders of killed runs are removed when the next one starts.
     assert!(bed.split_ack(&[], &["true"]).status().expect("starts").success());
     assert!(eventually(|| cgroup.as_ref().is_none_or(|folder| !folder.exists())), "{cgroup:?}");
 }

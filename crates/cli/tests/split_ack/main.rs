@@ -1,5 +1,5 @@
 //! `windlass split-ack` as a user meets it: programs as they are fetch a file between two network
-//! namespaces. What needs root or another program is skipped without it.
+//! namespaces. Tests that need root or another program skip without it.
 #![cfg(target_os = "linux")]
 
 mod bed;

@@ -225,7 +225,7 @@ fn a_signal_ends_either_run_and_there_is_none_after_it() {
         return;
     }
     let bed = Bed::new();
-    // What the command does with the signal, in which run it comes, and the exit status.
+    // The command's trap for the signal, the run in which the signal comes, and the exit status.
     for (trap, during, signal, status) in [
         ("-", 1, "INT", 130),
         ("-", 1, "TERM", 143),

@@ -67,7 +67,7 @@ impl Drop for Killed {
     }
 }
 
-/// What became of a cell.
+/// The result of a cell.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// The path that the session settled on, `direct` or `relayed`, and the time until the first byte.

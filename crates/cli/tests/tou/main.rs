@@ -55,7 +55,7 @@ fn the_end_of_the_input_ends_that_direction_alone() {
 }
 
 #[test]
-fn the_story_is_told_as_text_and_as_json() {
+fn the_connection_is_reported_as_text_and_as_json() {
     let listener = Running::listener(&["listen", "127.0.0.1:0", "--json"]);
     let peer = format!("127.0.0.1:{}", listener.port);
     let listener = listener.feed(Vec::new());

@@ -81,7 +81,7 @@ fn a_timed_test_lasts_its_time_and_tells_of_each_interval() {
         sum(&report["intervals"], "bytes"),
         report["sender"]["bytes"].as_u64().expect("bytes")
     );
-    // What was acknowledged has arrived.
+    // Acknowledged bytes have arrived.
     assert!(report["receiver"]["bytes"].as_u64() >= report["sender"]["bytes"].as_u64(), "{report}");
     let served = server.output();
     assert_eq!(served.status.code(), Some(0), "{}", text(&served.stderr));

@@ -220,7 +220,7 @@ pub(crate) fn unknown_key(folder: &Folder) -> String {
 }
 
 #[test]
-fn a_peer_that_is_not_registered_is_told_once() {
+fn a_peer_that_is_not_registered_is_reported_once() {
     let folder = Folder::new();
     let rendezvous = Ready::start(local(&folder.key("key")));
     let via = rendezvous.address("udp").to_string();

@@ -12,7 +12,7 @@ use windlass_identity::SecretKey;
 use windlass_testbed::nat::{Crossing, Family, Gateway};
 use windlass_testbed::{Background, Need, skip_unless};
 
-/// What a host would need to wait for if it did not ask its second rendezvous: the end of its search.
+/// The time that a host would lose without asking its second rendezvous: the length of its search.
 const SEARCH: Duration = Duration::from_secs(30);
 
 /// A port at which nothing listens: the kernel answers with ICMP.
@@ -137,7 +137,7 @@ fn a_wrong_key_of_the_rendezvous_is_an_error_that_names_both() {
 }
 
 #[test]
-fn a_host_that_asks_for_its_own_key_is_told_so() {
+fn a_host_that_asks_for_its_own_key_is_refused() {
     let folder = Folder::new();
     let own = folder.file("own");
     let service = format!("ssh@{}", public(&own));
@@ -228,7 +228,7 @@ fn relayed_by_udp_and_by_tls() -> [Carrying; 2] {
     [random, Gateway::UdpBlocked].map(|gateway| Carrying::new(crossing(gateway, gateway)))
 }
 
-/// Both hosts reach the relay by TLS only. They must not carry less than half of what they carry through
+/// Both hosts reach the relay by TLS only. They must not carry less than half as much as through
 /// the relay by UDP. The best of some runs counts, as other programs have the machine meanwhile.
 #[test]
 fn hosts_without_udp_send_in_bulk() {

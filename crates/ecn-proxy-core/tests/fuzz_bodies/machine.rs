@@ -123,7 +123,8 @@ impl Life {
         self.packets += 1;
         self.clock = self.clock.wrapping_add(1);
         let (_, outcome) = self.watch.pass(packet, from);
-        // What the far host does not get it does not have.
+        // The far host has the timestamp of the served host only from packets that the proxy
+        // forwards.
         if from == Side::Host && !outcome.forward.is_empty() {
             self.host_clock_heard = packet.tsval;
         }

@@ -27,7 +27,7 @@ pub(crate) struct Watch {
     /// The host's first SYN, and its end.
     syn: u32,
     syn_end: u32,
-    /// While the connection is served: the end of what the host sent.
+    /// While the connection is served: the highest number that the host sent.
     sent: u32,
     /// CE came, and no CWR since.
     ce: bool,
@@ -162,7 +162,7 @@ impl Watch {
         assert_eq!(does(Actions::REPLY), edit.events.contains(Events::SELF_ANSWER), "{context:?}");
         if does(Actions::REPLY) {
             assert!(does(Actions::DROP) && before(packet.seq, self.sent), "{context:?}");
-            // What it claims is what the far host has.
+            // The reply acknowledges exactly the data that the far host has.
             assert_eq!(edit.reply.ack, was.far_ack(), "{context:?}");
             assert_eq!(edit.reply.tsecr, 0, "a time would be that to the proxy: {context:?}");
         }

@@ -166,7 +166,7 @@ fn a_sender_whose_flight_is_smaller_for_a_round_trip_only_loses_its_ect() {
     }
 }
 
-/// What an application sends rises and falls, and says nothing of the window.
+/// An application's rate rises and falls, which is no evidence of the sender's window.
 #[test]
 fn flights_that_rise_and_fall_are_no_evidence() {
     let mut sender = Sender::new(Policy::default(), 20);

@@ -1,4 +1,4 @@
-//! What of this machine keeps the proxy from starting, or from seeing the packets.
+//! Properties of this machine that keep the proxy from starting, or packets from reaching it.
 
 use super::{Finding, Severity, Subject};
 use crate::config::Config;
@@ -70,7 +70,7 @@ fn interfaces(config: &Config) -> Vec<Finding> {
     missing.map(finding).collect()
 }
 
-/// What the daemon warns of too.
+/// Ways past the proxy, of which the daemon warns too.
 fn past_the_proxy(config: &Config) -> Vec<Finding> {
     let names: Vec<&String> = config.interfaces().map(|(name, _)| name).collect();
     let mut messages = match offload::flow_tables() {

@@ -37,7 +37,7 @@ pub struct Fault {
     pub line: usize,
     /// The key; empty if the text is not TOML.
     pub key: String,
-    /// What was expected.
+    /// The form that was expected, and the value that was found.
     pub message: String,
 }
 

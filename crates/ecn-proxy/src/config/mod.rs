@@ -1,4 +1,5 @@
-//! What a user can set: options of the command line, and the keys of a TOML file. Options win.
+//! The proxy's configuration: options of the command line, and the keys of a TOML file. Options
+//! win.
 
 mod file;
 mod source;
@@ -22,7 +23,7 @@ use std::time::Duration;
 pub const SOCKET_DEFAULT: &str = "/run/windlass/ecn-proxy.sock";
 /// Where pinned programs and tables are.
 pub const PIN_FOLDER: &str = "/sys/fs/bpf/windlass/ecn-proxy";
-/// What is logged: directives of `tracing_subscriber::EnvFilter`, the syntax of RUST_LOG.
+/// Default directives of `tracing_subscriber::EnvFilter`, in the syntax of RUST_LOG.
 pub const LOG_DEFAULT: &str = "info";
 /// Prefixes in each of the two lists, and port ranges likewise.
 pub const LIST_MAX: usize = 1024;
@@ -44,7 +45,8 @@ pub struct Pin(pub Option<PathBuf>);
 /// Ports of the side that a connection was opened to, both ends included.
 pub type Ports = RangeInclusive<u16>;
 
-/// What was set, by options or by a file; the rest is `None`. The fields are the keys of the file.
+/// Settings of the command line or of a file; unset ones are `None`. The fields are the keys of the
+/// file.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[expect(missing_docs, reason = "as in Config")]
 pub struct Settings {
@@ -96,7 +98,7 @@ impl Settings {
     }
 }
 
-/// What the proxy does.
+/// The complete configuration, defaults included.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Interfaces that face the served hosts.
@@ -125,7 +127,7 @@ pub struct Config {
     pub pin: Option<PathBuf>,
     /// Where the daemon is asked.
     pub socket: PathBuf,
-    /// What is logged, as directives of [`LOG_DEFAULT`]'s form.
+    /// The directives that select log events, in [`LOG_DEFAULT`]'s form.
     pub log: String,
     /// How the log is written.
     pub log_format: LogFormat,

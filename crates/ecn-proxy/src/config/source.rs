@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Options, which stay, and a file, which may change.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
-    /// What the command line says.
+    /// The settings of the command line.
     pub options: Settings,
     /// The file for the rest.
     pub file: Option<PathBuf>,
@@ -17,7 +17,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// What is wrong with it: a line, or for a file a line for each fault.
+    /// The faults in words: one line for options, for a file a line for each.
     pub fn config(&self) -> Result<Config, String> {
         let file = match &self.file {
             Some(path) => read_file(path).map_err(|error| error.to_string())?,

@@ -1,5 +1,5 @@
-//! The text of one value, the same in options and in files. What is wrong is answered with what was
-//! expected.
+//! Parsers of single values, the same for options and files. Each error says which form was
+//! expected, and quotes the text.
 
 use super::{LogFormat, Ports};
 use crate::datapath::Policy;
@@ -29,7 +29,7 @@ pub fn policy_name(policy: Policy) -> &'static str {
 ///
 /// # Errors
 ///
-/// What was expected.
+/// The text is empty, too long, or has a character that no interface name has.
 pub fn parse_interface(text: &str) -> Result<String, String> {
     let bad = |byte: u8| byte == b'/' || byte == b':' || byte.is_ascii_whitespace();
     let valid = (1..=NAME_LEN_MAX).contains(&text.len()) && !text.bytes().any(bad);
@@ -45,7 +45,7 @@ pub fn parse_interface(text: &str) -> Result<String, String> {
 ///
 /// # Errors
 ///
-/// What was expected.
+/// No policy has this name; the message suggests the nearest one.
 pub fn parse_policy(text: &str) -> Result<Policy, String> {
     let found = POLICIES.into_iter().find(|(name, _)| *name == text).map(|(_, policy)| policy);
     found.ok_or_else(|| {
@@ -61,7 +61,7 @@ const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 ///
 /// # Errors
 ///
-/// What was expected.
+/// A directive has an unknown level, or `EnvFilter` refuses it.
 pub fn parse_log(text: &str) -> Result<String, String> {
     let expected = "expected off, error, warn, info, debug or trace, or directives such as \
                     warn,windlass_ecn_proxy=debug";
@@ -84,7 +84,7 @@ pub fn parse_log(text: &str) -> Result<String, String> {
 ///
 /// # Errors
 ///
-/// What was expected.
+/// The text is neither of them.
 pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
     match text {
         "text" => Ok(LogFormat::Text),
@@ -97,7 +97,7 @@ pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
 ///
 /// # Errors
 ///
-/// What was expected.
+/// The text is no address or prefix; the message says why.
 pub fn parse_prefix(text: &str) -> Result<IpNet, String> {
     address::parse_network(text).map_err(|error| {
         let why = error.why();
@@ -109,7 +109,7 @@ pub fn parse_prefix(text: &str) -> Result<IpNet, String> {
 ///
 /// # Errors
 ///
-/// What was expected.
+/// The text is no port from 1 to 65535, or the range is empty.
 pub fn parse_ports(text: &str) -> Result<Ports, String> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     match (first.trim().parse::<u16>(), last.trim().parse::<u16>()) {
@@ -124,7 +124,7 @@ pub fn parse_ports(text: &str) -> Result<Ports, String> {
 ///
 /// # Errors
 ///
-/// What was expected.
+/// The text is no whole number from 1 to 2^26.
 pub fn parse_size(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|size| (1..=SIZE_MAX).contains(size));
     number.ok_or_else(|| format!("expected a whole number from 1 to {SIZE_MAX}, found {text:?}"))
@@ -134,7 +134,7 @@ pub fn parse_size(text: &str) -> Result<u32, String> {
 ///
 /// # Errors
 ///
-/// What was expected.
+/// The text is no number from 0 to 31.
 pub fn parse_mark_bit(text: &str) -> Result<u8, String> {
     let number = text.parse().ok().filter(|bit| *bit < 32);
     number.ok_or_else(|| format!("expected a bit of the packet mark, 0 to 31, found {text:?}"))
@@ -144,7 +144,7 @@ pub fn parse_mark_bit(text: &str) -> Result<u8, String> {
 ///
 /// # Errors
 ///
-/// What was expected.
+/// The text is no time, or not from one second to a year.
 pub fn parse_timeout(text: &str) -> Result<Duration, String> {
     let found = humantime::parse_duration(text).ok();
     let found = found.filter(|time| (Duration::from_secs(1)..=TIMEOUT_MAX).contains(time));
@@ -157,7 +157,7 @@ pub fn parse_timeout(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 ///
-/// What was expected.
+/// The text is no address with a port.
 pub fn parse_metrics(text: &str) -> Result<SocketAddr, String> {
     let expected = "expected an address and a port such as 127.0.0.1:9617";
     text.parse().map_err(|_| format!("{expected}, found {text:?}"))

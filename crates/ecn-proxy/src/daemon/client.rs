@@ -93,7 +93,7 @@ impl Answers {
         }
     }
 
-    /// The result of what has no connections to tell.
+    /// The result of a command that lists no connections.
     ///
     /// # Errors
     ///

@@ -8,7 +8,7 @@ pub(super) fn by_name(counters: &Counters) -> BTreeMap<String, u64> {
     counters.named().into_iter().map(|(name, count, _)| (name.to_owned(), count)).collect()
 }
 
-/// What is not served, not answered, withheld, by its reason; those that came up.
+/// Nonzero counts by reason: connections not served, marks not answered, ECT withheld.
 pub(super) fn by_reason(counters: &Counters) -> BTreeMap<String, BTreeMap<String, u64>> {
     let named = |counts: &[u64]| {
         let counts = REASONS.iter().zip(counts).filter(|(_, count)| **count > 0);

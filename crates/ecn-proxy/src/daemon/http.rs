@@ -114,7 +114,7 @@ mod tests {
             let answer = ask(at, request);
             assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
         }
-        // What does not end is cut off, and the next is served.
+        // A request without an end is cut off, and the next one is served.
         ask(at, &vec![b'x'; 100_000]);
         assert!(ask(at, b"GET / HTTP/1.0\r\n\r\n").contains(" 200 "));
     }

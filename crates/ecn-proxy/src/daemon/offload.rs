@@ -86,7 +86,7 @@ fn parse(json: &[u8]) -> Result<Vec<FlowTable>, String> {
     Ok(tables.map(table).collect())
 }
 
-/// What to warn of: a table that goes past the programs at one of these interfaces.
+/// Warnings of flowtables through which packets bypass the programs at one of these interfaces.
 pub(crate) fn warnings<'a>(
     tables: &[FlowTable],
     interfaces: impl Iterator<Item = &'a String>,
@@ -114,7 +114,7 @@ pub(crate) fn warnings<'a>(
     warnings
 }
 
-/// What to warn of: an interface that is served and has another such below it. A packet comes by the
+/// Warnings of an interface that is served and has another such below it. A packet passes the
 /// programs at both, and the second time it looks like a retransmission.
 pub(crate) fn served_twice(
     interfaces: &[&String],
@@ -135,7 +135,8 @@ pub(crate) fn served_twice(
     warnings
 }
 
-/// What to warn of: `kept` lists of GRO of which the programs could change the first packet only.
+/// A warning if `kept`, the lists of GRO of which the programs could change the first packet only,
+/// is not 0.
 pub(super) fn lists_kept(kept: u64, kernel: &str) -> Option<String> {
     (kept > 0).then(|| {
         format!(
@@ -147,7 +148,7 @@ pub(super) fn lists_kept(kept: u64, kernel: &str) -> Option<String> {
     })
 }
 
-/// What to warn of where lists of GRO are not recognised.
+/// A warning for kernels on which lists of GRO are not recognised.
 pub(super) fn lists_unknown(kernel: &str) -> String {
     format!(
         "Linux {kernel} does not tell its types (CONFIG_DEBUG_INFO_BTF), so lists of packets \

@@ -35,8 +35,8 @@ const END: usize = 148;
 
 macro_rules! counters {
     ($($(#[doc = $doc:expr])+ $name:ident = $index:expr;)+) => {
-        /// What the programs have counted since the tables were made. A super-packet (GRO, GSO)
-        /// counts as one.
+        /// Counts of the programs since the tables were made. A super-packet (GRO, GSO) counts as
+        /// one.
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
         #[non_exhaustive]
         pub struct Counters {

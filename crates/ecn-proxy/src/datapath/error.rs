@@ -23,7 +23,7 @@ pub enum Error {
     Io(PathBuf, io::Error),
     /// The kernel refused; with what libbpf has to say.
     Refused {
-        /// What was being done.
+        /// The operation, such as "loading the programs".
         doing: &'static str,
         /// Its answer.
         source: libbpf_rs::Error,
@@ -96,7 +96,7 @@ impl fmt::Display for Error {
                 if log.is_empty() { Ok(()) } else { write!(f, "\n{}", log.trim_end()) }
             }
             Error::Unreadable(what) => {
-                write!(f, "cannot make sense of what the kernel says: {what}")
+                write!(f, "cannot read the kernel's answer: {what}")
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What the connections of each served host have of ECN: `struct served_host` of bpf/tables.h.
+//! Each served host's connections and their use of ECN: `struct served_host` of bpf/tables.h.
 
 use super::bytes::Reader;
 use serde::{Serialize, Serializer};

@@ -14,7 +14,7 @@ pub(crate) const PSH: u8 = 0x08;
 pub(crate) const ECE: u8 = 0x40;
 pub(crate) const CWR: u8 = 0x80;
 
-/// What stands between the Ethernet addresses and the TCP header.
+/// The headers between the Ethernet addresses and the TCP header.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     /// Ethertypes of the tags.

@@ -1,4 +1,4 @@
-//! What a served host's entry has of marks.
+//! Marks and reductions in the entry of a served host.
 
 use crate::marks::wait_for;
 use crate::skip;

@@ -31,7 +31,7 @@ pub(crate) fn number(ss: &str, name: &str) -> f64 {
     word.and_then(|word| word.parse().ok()).unwrap_or(f64::INFINITY)
 }
 
-/// What a cut left of a window, both in segments.
+/// cwnd before a reduction and ssthresh after it, in segments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
     cwnd: f64,
@@ -260,7 +260,7 @@ fn assert_blocks_in_pure_acks(place: ProxyMachine, ipv6: bool, segments: bool) {
     }
 }
 
-/// What the above is held against.
+/// The baseline of the tests above: real drops.
 #[test]
 fn a_real_drop_looks_the_same_to_the_sender() {
     if skip() {

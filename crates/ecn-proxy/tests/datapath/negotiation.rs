@@ -1,4 +1,4 @@
-//! What two real kernels agree on with the proxy between.
+//! ECN negotiation between two real kernels with the proxy between them.
 
 use crate::skip;
 use crate::testbed::{ProxyMachine, Testbed};

@@ -1,4 +1,4 @@
-//! What the kernel decided, decided again by the same machine compiled for this program.
+//! The kernel's decisions, compared with those of the same machine compiled for this program.
 
 use crate::marks::mark_until_a_virtual_loss;
 use crate::skip;

@@ -1,4 +1,4 @@
-//! What follows a reset: data under way never show the served host a codepoint.
+//! After a reset, data under way never show the served host a codepoint.
 
 use crate::frames::{ACK, CWR, ECE, ON, RST, SYN, SYN_ACK, Shape, Tcp, packet, program, syn};
 use crate::skip;

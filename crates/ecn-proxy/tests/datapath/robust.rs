@@ -1,6 +1,6 @@
-//! What paths and hosts do besides: with any of it a stream arrives whole through many virtual losses, and no
-//! sender needs a timeout. Every byte is compared. (A receive buffer of 128 KiB is every test's; bulk both
-//! ways is in marks.rs, short transfers are in whole.rs.)
+//! Disturbances by paths and hosts: with any of them a stream arrives whole through many virtual
+//! losses, and no sender needs a timeout. Every byte is compared. (A receive buffer of 128 KiB is
+//! every test's; bulk both ways is in marks.rs, short transfers are in whole.rs.)
 
 use crate::connection::Connection;
 use crate::marks::{counters, mark_until_a_virtual_loss, wait_for};
@@ -42,7 +42,7 @@ fn upload(bed: &Testbed, send: impl Fn(&Connection, &dyn Fn())) {
 }
 
 #[test]
-fn reordering_is_told_from_virtual_losses() {
+fn reordering_is_distinguished_from_virtual_losses() {
     if skip() {
         return;
     }
@@ -98,7 +98,7 @@ fn without_window_scaling_a_virtual_loss_is_one_fast_retransmit() {
     assert_one_fast_retransmit_a_virtual_loss(|bed| bed.set_on_host("tcp_window_scaling", "0"));
 }
 
-/// The far host then says nothing of what comes twice.
+/// The far host then does not report data that arrives twice.
 #[test]
 fn without_dsack_a_virtual_loss_is_one_fast_retransmit() {
     if skip() {

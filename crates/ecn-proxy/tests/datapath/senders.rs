@@ -23,7 +23,7 @@ fn a_sender_without_timestamps_reduces_once_a_mark() {
 
 /// It works; what such senders make of many marks is another matter (see docs/reference/ecn-proxy.md).
 #[test]
-fn a_sender_without_sack_can_be_told_by_duplicates() {
+fn a_sender_without_sack_can_be_notified_by_duplicates() {
     if skip() {
         return;
     }

@@ -1,5 +1,5 @@
-//! What becomes of a virtual loss without one of its parts. (Duplicates that are not made, virtual losses
-//! too early and window updates as duplicates are refused by the machine, see its own tests.)
+//! Virtual losses without one of their parts. (Duplicates that are not made, virtual losses too
+//! early and window updates as duplicates are refused by the machine, see its own tests.)
 
 use crate::marks::counters;
 use crate::skip;
@@ -22,7 +22,7 @@ const SACK: &str = "tcp_sack";
 
 const MARKS: u64 = 3;
 
-/// What a sender made of its marks.
+/// A sender's reactions to its marks.
 #[derive(Debug)]
 struct Outcome {
     virtual_losses: u64,

@@ -1,4 +1,4 @@
-//! What is sent arrives whole and once, wherever virtual losses open. Every byte is compared.
+//! Data arrives whole and once, wherever virtual losses open. Every byte is compared.
 
 use crate::marks::counters;
 use crate::skip;

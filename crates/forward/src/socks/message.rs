@@ -71,7 +71,7 @@ pub fn method_selection(method: u8) -> [u8; 2] {
     [VERSION, method]
 }
 
-/// What a client asks for (section 4).
+/// The request of a client (RFC 1928, section 4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SocksRequest {
     /// CONNECT; other commands are BIND and UDP ASSOCIATE.
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn other_commands_and_addresses_are_told_apart() {
+    fn other_commands_and_addresses_are_distinguished() {
         let udp = [5, 3, 0, 1, 0, 0, 0, 0, 0, 0];
         assert!(!parse_request(&udp).expect("a request").expect("complete").0.connect);
         assert_eq!(parse_request(&[5, 1, 0, 2]), Err(SocksError::AddressType(2)));

@@ -1,4 +1,4 @@
-//! What a running command tells about itself: it serves its [`Status`] at a socket in the file system,
+//! The status of running commands. A command serves its [`Status`] at a socket in the file system,
 //! and [`query`] asks all commands of the user. On Windows a file stands for the socket.
 
 #[cfg(any(windows, test))]
@@ -39,7 +39,7 @@ pub struct Status {
     pub key: String,
     /// The UDP address that it uses.
     pub local: SocketAddr,
-    /// What it offers or takes: services, forwarded ports.
+    /// The services that it offers, or the ports that it forwards, in words.
     pub serves: Vec<String>,
     /// The rendezvous servers.
     pub via: Vec<String>,

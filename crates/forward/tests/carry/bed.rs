@@ -39,7 +39,7 @@ impl Dial for Direct {
     }
 }
 
-/// What the exposing host knows about the other.
+/// Whether connections are encrypted, and whether the exposing host allows the other's key.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Trust {
     Plain,

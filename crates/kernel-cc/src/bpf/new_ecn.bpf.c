@@ -9,7 +9,7 @@
  *   asks ssthresh() where to. PRR then brings cwnd there within the round trip, and until its end no
  *   ACK opens the window. The original cuts at once, and its echo ACKs do not open the window either:
  *   as the echo lasts until CWR arrives (RFC 3168 section 6.1.3), for the same round trip. Both send
- *   alpha_wnd of what they would have sent.
+ *   alpha_wnd of the data that they would have sent.
  * - The kernel takes one number for both targets, but New-ECN cuts ssthresh from ssthresh, and stays in
  *   slow start if cwnd is still below it. So ssthresh() gives PRR the new cwnd, and the new
  *   ssthresh is held back until PRR is done (CA_EVENT_COMPLETE_CWR).

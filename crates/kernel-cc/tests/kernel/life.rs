@@ -21,7 +21,7 @@ fn it_stays_until_it_is_unloaded() {
     let name: Name = unique("wt").parse().expect("short enough");
     let given = Parameters { alpha_wnd: 0.8, alpha_slp: 0.7, beta: 12.5 };
     load(&name, &given).unwrap_or_else(|error| panic!("{error}"));
-    // Nothing of what load() opened is open any more.
+    // load() has closed all that it opened.
     let status = own_status(&name).expect("listed");
     assert_eq!((status.parameters, status.connections), (given, 0));
     assert!(status.program_ids.len() >= 8 && status.loaded_for_s < 60.0, "{status:?}");

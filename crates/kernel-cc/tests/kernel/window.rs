@@ -190,7 +190,7 @@ fn the_slope_rises_while_the_window_limits_the_sender() {
     let connection = bed.connect(false, Some(&loaded.0)).expect("connects");
     while_sending(&connection, || {
         wait_for(&connection, &loaded.0, |flow| flow.cwnd > 40 && flow.srtt_us > 20_000);
-        // Down to half of what the receiver would take.
+        // Down to half of the receive window.
         let mut cuts = 0;
         while connection.flow(&loaded.0).cwnd > 42 {
             cuts += 1;

@@ -162,7 +162,7 @@ fn hold(inner: Inner, words: Sender<Word>, stopper: UnixStream) {
     });
 }
 
-/// What the inner namespace has in it.
+/// The device and the command of the inner namespace.
 struct Inner {
     device: DeviceConfig,
     command: Vec<OsString>,

@@ -115,7 +115,7 @@ fn red_marks_packets_that_can_be_marked_and_their_bytes_say_so() {
 }
 
 #[test]
-fn jitter_stays_in_its_bounds_and_keeps_the_order_unless_told_otherwise() {
+fn jitter_stays_in_its_bounds_and_keeps_the_order_unless_it_may_reorder() {
     for reorder in [false, true] {
         let (delay, jitter) = (Span::from_millis(20), Span::from_millis(5));
         let config = PathConfig { delay, jitter, reorder, ..PathConfig::default() };

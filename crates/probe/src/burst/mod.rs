@@ -1,4 +1,4 @@
-//! What a larger flight costs at the bottleneck of a path: the delay of its last packet, and loss.
+//! The cost of a larger flight at the bottleneck of a path: the delay of its last packet, and loss.
 //!
 //! Packets that a server sends at once arrive at the rate of the bottleneck, each behind those before it.
 //! The delay that the last one has more than the first is the queue that the flight has built up. Packets
@@ -80,7 +80,7 @@ pub struct SizeRow {
     pub grown: u32,
 }
 
-/// What a larger flight costs more than a smaller one.
+/// The cost of a larger flight over that of a smaller one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
     /// Packets of the larger flight.

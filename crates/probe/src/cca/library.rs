@@ -33,7 +33,7 @@ pub struct Library {
 /// A script, by its round-trip time in whole milliseconds.
 type ScriptMs = u64;
 
-/// What a signature says of the controller.
+/// The controllers whose signatures are nearest to a measured one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Identity {
     /// The controllers that it may be, the likeliest first; none: unknown. More than one if the path shows

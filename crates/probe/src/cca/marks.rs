@@ -100,7 +100,7 @@ pub(super) fn judge(traces: &[&Trace]) -> Option<Marks> {
     })
 }
 
-/// What a trace shows, in logarithms of factors of the window.
+/// Changes of a trace's window with and without marks, as logarithms of factors.
 struct Seen {
     after_one: f64,
     quarter: Dose,

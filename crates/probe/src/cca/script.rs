@@ -1,4 +1,5 @@
-//! What the probe does to the server's packets, stage by stage.
+//! The script of a trial: how the probe delays, drops and marks the server's packets, stage by
+//! stage.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -7,11 +8,11 @@ use windlass_base::Span;
 /// One stage: what the path is like, what happens when the stage begins, and when it ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
-    /// What it shows.
+    /// The property of the controller that it shows.
     pub show: Show,
     /// The round-trip time in multiples of the script's.
     pub rtt_factor: f64,
-    /// What happens at its beginning.
+    /// The loss or the mark at its beginning.
     pub event: Event,
     /// It ends after this many rounds; after a loss the rounds begin with the end of the recovery.
     pub rounds: u32,
@@ -59,7 +60,7 @@ impl fmt::Display for Show {
     }
 }
 
-/// What happens at the beginning of a stage.
+/// A loss or a mark at the beginning of a stage.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// No event.

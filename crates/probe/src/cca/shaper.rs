@@ -58,13 +58,13 @@ pub(crate) struct Shaper {
     stage: usize,
     /// Steady rounds of this stage.
     steady: u32,
-    /// What has passed the bottleneck.
+    /// Ranges of the stream that have passed the bottleneck.
     delivered: RangeSet,
     /// The position after the highest byte that has arrived.
     highest: u64,
-    /// What has not come, though later packets have, and is acknowledged.
+    /// Ranges that later packets have overtaken. The probe acknowledges them all the same.
     missing: RangeSet,
-    /// What was lost on purpose and has not come again.
+    /// The range that the script dropped, until its retransmission comes.
     lost: Option<Range<u64>>,
     /// When it was lost.
     lost_at: Time,
@@ -92,8 +92,8 @@ pub(crate) struct Shaper {
     /// Losses of the script so far.
     losses: usize,
     echo: Echo,
-    /// A mark of the path has been fed back. What the server does from then on is no answer to the script, which
-    /// ends with the round.
+    /// A mark of the path has been fed back. The server's response to it is no answer to the
+    /// script, which ends with the round.
     path_mark_fed_back: bool,
     packets: u32,
     delivered_packets: u32,

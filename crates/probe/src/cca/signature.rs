@@ -1,5 +1,5 @@
-//! What a trace says of a controller, whatever the window was: how much smaller the window is after a loss
-//! or a mark, and how it grows between.
+//! The signature of a controller, whatever its window was: how much smaller the window is after a
+//! loss or a mark, and how it grows between.
 
 use super::script::Show;
 use super::trace::Trace;

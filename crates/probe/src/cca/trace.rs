@@ -1,4 +1,4 @@
-//! What a connection showed: the window of each round.
+//! The trace of a trial: the window of each round.
 
 use super::script::{PACKETS_PER_S, Script, Show};
 use serde::{Deserialize, Serialize};
@@ -112,8 +112,9 @@ impl Trace {
         more.get(more.len() * 3 / 4).copied().unwrap_or(0.0).max(0.0)
     }
 
-    /// Whether packets came more slowly than the script's bottleneck lets them, and filled whole rounds so: what
-    /// held the server was the path, or a limit of its own. What waits before a slow path is not in the windows.
+    /// Whether packets came more slowly than the script's bottleneck lets them, and filled whole
+    /// rounds so: the path held the server, or a limit of its own. The windows leave out packets
+    /// that wait before a slow path.
     pub fn is_slow(&self) -> bool {
         let fills = |round: &&Round| {
             let round_ms = self.rtt_ms * factor(round.show);

@@ -11,7 +11,7 @@ use std::fmt;
 /// Which controller a server runs, and how it answers marks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Controller {
-    /// What the signature says.
+    /// The controllers that the signature fits.
     #[serde(flatten)]
     pub identity: Identity,
     /// The reason why it is unknown, in words for the user.
@@ -142,7 +142,8 @@ fn rate_of_path(traces: &[&Trace]) -> Option<String> {
     ))
 }
 
-/// What else the path does to packets, if it may be the reason why the server is unknown.
+/// Losses and other disturbances of the path, in words, if they may be the reason why the server is
+/// unknown.
 fn losses_of_path(traces: &[&Trace]) -> Option<String> {
     let packets: f64 = traces.iter().map(|trace| trace.packets()).sum();
     let share = |count: fn(&Trace) -> u32| {

@@ -304,7 +304,7 @@ fn more_packets_than_an_ack_counter_sends_have_a_reaction_of_their_own() {
 }
 
 #[test]
-fn more_packets_that_no_ack_explains_are_undecided_and_told() {
+fn more_packets_that_no_ack_explains_are_undecided_and_reported() {
     for strange in [[6, 14, 20, 32, 44], [6, 12, 19, 80, 45], [6, 13, 19, 31, 43]] {
         let mut all = reports(Model::PerAck, 5, 3, 2);
         grow(&mut all, strange);
@@ -408,7 +408,7 @@ fn one_split_alone_names_no_rate_but_both_readings() {
 }
 
 #[test]
-fn an_ack_counter_that_held_packets_back_is_told_from_a_faster_one() {
+fn an_ack_counter_that_held_packets_back_is_distinguished_from_a_faster_one() {
     let mut all = reports(Model::PerAck, 10, 3, 2);
     grow(&mut all, [6 + 3, 9 + 3, 15 + 3, 27 + 3, 39 + 3]);
     assert!(

@@ -1,6 +1,6 @@
 //! The dialogues by which a server is brought to send: what to say to it, when the request for much data
 //! leaves, and where the answer ends. A dialogue takes the server's bytes and gives bytes to send. It does no
-//! I/O, knows nothing of TCP or TLS, and keeps a bounded part of what it hears.
+//! I/O, knows nothing of TCP or TLS, and keeps a bounded part of the server's bytes.
 
 mod bittorrent;
 mod ftp;
@@ -150,7 +150,7 @@ pub(crate) trait Talker: fmt::Debug + Send {
     fn hear(&mut self, bytes: &[u8], talk: &mut Talk);
 }
 
-/// What a dialogue has come to.
+/// The output of a dialogue: bytes to send, and the facts so far.
 #[derive(Debug, Default)]
 pub(crate) struct Talk {
     /// Bytes to send.
@@ -191,7 +191,7 @@ impl Talk {
         self.trouble.get_or_insert(why.into());
     }
 
-    /// Ends the dialogue because of what the server said.
+    /// Ends the dialogue because of the server's answer to `to`.
     fn refuse(&mut self, to: &str, line: &[u8]) {
         self.fail(format!("the answer to {to} is \"{}\"", begin_of(line)));
     }

@@ -3,7 +3,7 @@
 use super::{Talk, Talker};
 use regex::bytes::Regex;
 
-/// What to send at once, and what ends the answer.
+/// The bytes that open a dialogue, and the pattern that ends its answer.
 #[derive(Clone, Debug, Default)]
 pub struct Exchange {
     /// The bytes to send at once. Empty for a server that speaks first.

@@ -1,4 +1,4 @@
-//! What a server's ECN is, by all connections that asked.
+//! The ECN capability of a server, from all connections that asked.
 
 use super::{Answer, Ask, Codepoints, Mode, Negotiation, Receiver, Trial, name};
 use crate::probe::Report;
@@ -63,7 +63,7 @@ impl Capability {
         })
     }
 
-    /// What to ask for next; `None` if the server's ECN is known.
+    /// The next request for ECN; `None` if the server's ECN is known.
     pub(crate) fn next_ask(runs: &[Report]) -> Option<Ask> {
         match runs {
             [] => Some(Ask::Accurate),

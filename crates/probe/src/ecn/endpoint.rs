@@ -34,7 +34,7 @@ impl Codepoints {
     }
 }
 
-/// What a server feeds back of the probe's packets.
+/// A server's feedback on the codepoints of the probe's packets.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default, Serialize)]
 pub struct Feedback {
     /// ACE of the first packet after the SYN-ACK; AccECN only.
@@ -59,7 +59,7 @@ pub struct Trial {
     pub sent: Codepoints,
     /// The probe's packets that were sent again, as Not-ECT. Of marks that were lost the server knows nothing.
     pub repeated: u32,
-    /// What the server fed back.
+    /// The server's feedback.
     pub feedback: Feedback,
     /// The server's packets with data, by the codepoint that they arrived with.
     pub arrived: Codepoints,

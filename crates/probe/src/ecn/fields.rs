@@ -1,4 +1,4 @@
-//! What a packet has for ECN beside the flags ECE and CWR. The engine knows none of it.
+//! Fields of ECN in a packet beside the flags ECE and CWR. The engine knows none of them.
 
 use windlass_base::Ecn;
 use windlass_tcp::Flags;

@@ -1,4 +1,4 @@
-//! What a SYN asks for, and what a SYN-ACK answers.
+//! Negotiation of ECN: the request of a SYN, and the answer of a SYN-ACK.
 
 use super::{EcnFields, by_name, by_name_if_any};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use windlass_tcp::Flags;
 /// 6.1.1.1).
 const SYNS_ASKING: u32 = 2;
 
-/// What a SYN asks for.
+/// The kind of ECN that a SYN requests.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ask {
@@ -62,9 +62,9 @@ pub enum Mode {
 /// A handshake, as the client saw it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Negotiation {
-    /// What the SYN asked for.
+    /// The request of the SYN.
     pub ask: Ask,
-    /// What the SYN-ACK answered.
+    /// The answer of the SYN-ACK.
     pub answer: Answer,
     /// The codepoint of the SYN on arrival, which was sent as Not-ECT; AccECN only.
     #[serde(serialize_with = "by_name_if_any")]

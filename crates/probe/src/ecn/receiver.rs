@@ -54,12 +54,12 @@ impl Receiver {
         *counter = counter.wrapping_add(bytes);
     }
 
-    /// The ACE field of what is sent now.
+    /// The ACE field of the next segment: CE packets modulo 8 (RFC 9768 section 3.2.2).
     pub fn ace(&self) -> u8 {
         (self.ce_packets & 0b111) as u8
     }
 
-    /// The option of what is sent now.
+    /// The AccECN option of the next segment (RFC 9768 section 3.2.3).
     pub fn option(&self) -> AccEcnOption {
         AccEcnOption {
             ect0: Some(self.ect0_bytes & FIELD_MASK),

@@ -78,10 +78,10 @@ enum Step {
     Grow,
     /// The burst is under way.
     Burst,
-    /// The burst is over. Its last packets may be lost: the offset of what follows shows it.
+    /// The burst is over. Its last packets may be lost: the offset of the next data shows it.
     After {
         run: BurstRun,
-        /// The right edge of the window during the burst, and the end of what arrived of it.
+        /// The right edge of the window during the burst, and the highest position that arrived of it.
         edge: u64,
         end: u64,
     },

@@ -1,4 +1,4 @@
-//! What a connection is for.
+//! The task of a connection: its purpose and its parameters.
 
 use super::BurstOrder;
 use crate::dialogue::Dialogue;
@@ -51,7 +51,8 @@ pub struct Order {
     /// All that the server sends in the dialogue, in bytes, if that is known; 0 if not. It tells the end of an
     /// answer that neither the dialogue nor a FIN tells.
     pub supply: u64,
-    /// What a SYN asks for to identify the congestion controller; `None`: no ECN.
+    /// The kind of ECN that the SYN requests when the connection identifies the congestion
+    /// controller; `None`: no ECN.
     pub ecn: Option<Ask>,
     /// The least round-trip time of earlier handshakes with the server. `None`: there was none.
     pub path_rtt: Option<Span>,

@@ -214,12 +214,13 @@ pub struct Observation {
     pub fills_window: bool,
     /// The answer ended before the time did, so it may have been too short.
     pub answer_ended: bool,
-    /// What preceded the flight, with other dialogues than HTTP, and with interim answers of HTTP.
+    /// The exchange before the flight, with other dialogues than HTTP, and with interim answers of
+    /// HTTP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchanged: Option<Exchanged>,
 }
 
-/// What preceded the measured flight of a dialogue, and how the flight ended.
+/// The exchange before the measured flight of a dialogue, and how the flight ended.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Exchanged {
     /// The segments that were acknowledged before the first flight of the report. Each may have added one to
@@ -292,10 +293,10 @@ pub struct Report {
     /// The burst, if one arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<BurstRun>,
-    /// What a script showed.
+    /// The trace of a script.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
-    /// What a dialogue other than HTTP has heard.
+    /// The answers in a dialogue other than HTTP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heard: Option<Heard>,
     /// ECN, if the SYN asked for it and was answered.
@@ -303,7 +304,7 @@ pub struct Report {
     pub ecn: Option<Trial>,
 }
 
-/// What a dialogue has heard.
+/// The answers of a server in a dialogue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Heard {
     /// All new data of the connection, in bytes, with what preceded the answer and with TLS.

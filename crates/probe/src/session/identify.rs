@@ -13,12 +13,12 @@ pub(super) const TRIALS_MAX: usize = 2;
 pub(super) const MSS: u16 = 256;
 /// The receive window: more than any script lets a server fill.
 pub(super) const WINDOW_BYTES: u32 = 1 << 20;
-/// The pause before a trial. What the connection before has left in the path's queue, a flight of 15 kB or more,
-/// drains meanwhile on links of 128 kbit/s and more.
+/// The pause before a trial. The last flight of the connection before it, 15 kB or more, may still
+/// stand in the path's queue; it drains meanwhile on links of 128 kbit/s and more.
 pub(super) const PAUSE: Span = Span::from_secs(1);
 /// A second trial is made only if the first one took no more.
 const BYTES_MAX: u64 = 4_500_000;
-/// What the largest windows take in one trial.
+/// The bytes that a trial takes of a server with the largest windows.
 const BYTES_WANTED: u64 = 6_000_000;
 /// Requests on one connection: servers often end it after a hundred.
 const REQUESTS_MAX: u64 = 100;
@@ -26,7 +26,8 @@ const REQUESTS_MAX: u64 = 100;
 const REQUESTS_OF_UNKNOWN: u64 = 20;
 
 impl Session {
-    /// What the trials so far say; `None` before the first, or if controllers are not asked for.
+    /// The verdict after the trials so far; `None` before the first, or if controllers are not
+    /// asked for.
     pub(super) fn controller(&self) -> Option<Controller> {
         let library = self.settings.controllers.as_ref()?;
         let traces: Vec<&Trace> =

@@ -271,12 +271,13 @@ impl Session {
         }
     }
 
-    /// What to ask the server for, unless its ECN is known or not asked for.
+    /// The next request for ECN, unless the server's ECN is known or not asked for.
     fn next_ask(&self) -> Option<Ask> {
         Capability::next_ask(&self.ecn_reports).filter(|_| self.settings.ecn)
     }
 
-    /// What a trial asks for: what brings ECN, as far as it is known, and nothing on a path that marks.
+    /// The request of a trial's SYN: the kind that the server negotiates, as far as it is known.
+    /// `None` on a path that marks.
     fn trial_ask(&self) -> Option<Ask> {
         let capability = Capability::of(&self.ecn_reports);
         let capability = capability.filter(|capability| capability.mode != Mode::None);

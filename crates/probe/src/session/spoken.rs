@@ -1,5 +1,5 @@
-//! What a dialogue other than HTTP can show: how many segments its answer fills, and how the measured flight
-//! relates to the initial window.
+//! Results of a dialogue other than HTTP: how many segments its answer fills, and how the measured
+//! flight relates to the initial window.
 
 use super::{FIRST_FLIGHT_PACKETS_MAX, Session, Settings};
 use crate::classify::{InitialWindow, Reaction, Verdict, median};
@@ -110,8 +110,8 @@ fn ran_out(report: &Report) -> bool {
     report.ending == Ending::TooShort || report.observation.as_ref().is_some_and(ended)
 }
 
-/// Takes the window of flights that followed ACKs out of the verdict. What is left there is its bound for
-/// the initial window: each acknowledged segment added at most one.
+/// Takes the window of flights that followed ACKs out of the verdict. Its bound for the initial window
+/// stays there: each acknowledged segment added at most one.
 pub(super) fn after_acks(reports: &[Report], verdict: &mut Verdict) -> Option<WindowAfter> {
     let runs = reports.iter().flat_map(|report| &report.observation);
     // Those that the window is of: a run that followed a silent one has a larger MSS, which another number of

@@ -9,7 +9,7 @@ use windlass_probe::ecn::EcnFields;
 use windlass_probe::wire::{self, Flow, Incoming, Kind, Meta};
 use windlass_tcp::{Flags, Segment};
 
-/// What both counters of marks begin with (RFC 9768 section 3.2.1).
+/// The initial value of both counters of marks (RFC 9768 section 3.2.1).
 const BEGIN: u8 = 5;
 
 /// A server that speaks AccECN with one client at a time.

@@ -9,7 +9,7 @@ use windlass_base::{Ecn, Time};
 use windlass_probe::wire::{self, Kind, Meta};
 use windlass_tcp::Flags;
 
-/// What passed the router, over all connections.
+/// Packets that passed the router, over all connections.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     /// Packets of the server with data that a router may mark.

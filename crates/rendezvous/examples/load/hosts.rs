@@ -184,7 +184,7 @@ impl Hosts {
             }
         }
         while let Some(bytes) = host.client.poll_transmit() {
-            // What is lost is sent again.
+            // A lost request is retransmitted.
             let _ = host.socket.send(&bytes);
         }
         self.deadlines.remove(&(host.deadline, number));

@@ -1,4 +1,5 @@
-//! What the system and the server say about the server.
+//! Measurements of the server process: CPU time, memory and counters, from /proc and from its
+//! metrics.
 
 use std::error::Error;
 use std::fs;

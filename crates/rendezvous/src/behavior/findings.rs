@@ -1,4 +1,4 @@
-//! What a discovery found, and what it means for direct connections.
+//! Results of a discovery, and the direct connections that they allow.
 
 use super::probe::Answer;
 use super::wire::Kind;
@@ -7,7 +7,7 @@ use Dependence::{Address, AddressAndPort, Independent};
 use std::net::SocketAddr;
 use windlass_nat::theory::{Access, outcome};
 
-/// What is known of the NATs before a host.
+/// Properties of the NATs before a host, as far as the discovery could find them out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Findings {
     /// The server that was asked.
@@ -27,12 +27,12 @@ pub struct Findings {
     pub(super) towards_address: Option<SocketAddr>,
 }
 
-/// A kind of peer, for the table of what a host can have with it.
+/// A kind of peer, for the table of the paths that a host can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// What the peer is behind.
+    /// The NAT or the public address of the peer, in words.
     pub behind: &'static str,
-    /// What a session with it has.
+    /// The best path of a session with it.
     pub outcome: Outcome,
 }
 
@@ -71,8 +71,8 @@ impl Findings {
         self.mapped.map(|mapped| mapped.port() == self.local.port())
     }
 
-    /// What a direct connection with each kind of peer takes; `None` if the behaviour is unknown.
-    /// Without an answer the host counts as one whose UDP is blocked.
+    /// The best path to each kind of peer; `None` if the behaviour is unknown. Without an answer
+    /// the host counts as one whose UDP is blocked.
     pub fn peers(&self) -> Option<Vec<Peer>> {
         let own = match (self.mapped, self.mapping, self.filtering) {
             (None, ..) => Access::Tcp443,

@@ -64,7 +64,8 @@ pub struct Transmit {
 enum Phase {
     /// The first answer: the server exists, the mapped address, the server's second address.
     Contact,
-    /// What the filter lets in, before anything is sent to the server's other addresses.
+    /// The filtering, before anything is sent to the server's other addresses (RFC 5780, section
+    /// 4.4).
     Filtering,
     /// The mapped address towards the server's other addresses.
     Mapping,
@@ -176,6 +177,7 @@ impl Discovery {
         match self.phase {
             Phase::Filtering => {
                 self.start(now, Test::SecondMapping, Socket::Second, server);
+                // RFC 5780, section 4.4: tests II and III, before other addresses are contacted.
                 if self.other.is_some() {
                     self.start(now, Test::FilterAddress, Socket::First, server);
                     self.start(now, Test::FilterPort, Socket::First, server);
@@ -183,11 +185,13 @@ impl Discovery {
             }
             Phase::Mapping => {
                 let Some(other) = self.other else { return };
+                // RFC 5780, section 4.3: tests II and III.
                 let second_address = SocketAddr::new(other.ip(), server.port());
                 self.start(now, Test::MappingAddress, Socket::First, second_address);
                 self.start(now, Test::MappingPort, Socket::First, other);
             }
             Phase::Hairpin if self.findings.is_translated() => {
+                // RFC 5780, section 4.5.
                 if let (Some(first), Some(second)) = (self.findings.mapped, self.second_mapped) {
                     self.start(now, Test::HairpinToSecond, Socket::First, second);
                     self.start(now, Test::HairpinToFirst, Socket::Second, first);

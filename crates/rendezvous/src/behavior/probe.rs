@@ -34,7 +34,7 @@ pub(super) enum Test {
     HairpinToSecond,
 }
 
-/// What arrived.
+/// A response, with the address that it came from.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub(super) source: SocketAddr,

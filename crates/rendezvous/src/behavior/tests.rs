@@ -14,7 +14,7 @@ fn endpoint(text: &str) -> SocketAddr {
     text.parse().expect("an endpoint")
 }
 
-/// What the server is capable of.
+/// The server's support of RFC 5780.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Server {
     /// Two addresses, as RFC 5780 asks for.

@@ -34,7 +34,7 @@ pub(super) enum Changed {
     AddressAndPort,
 }
 
-/// What a message is.
+/// The class of a STUN message.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Request,
@@ -42,7 +42,7 @@ pub(super) enum Kind {
     Error,
 }
 
-/// What the discovery reads in a message.
+/// The parts of a response that the discovery uses.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reply {
     pub(super) kind: Kind,

@@ -1,4 +1,4 @@
-//! What the parts of a client share.
+//! State and queues that the parts of a client share.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;

@@ -56,7 +56,7 @@ pub struct Config {
     pub server_key: Option<PublicKey>,
 }
 
-/// What a client reports.
+/// A report of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
@@ -105,14 +105,14 @@ pub enum Event {
         introduction: IntroductionId,
         /// The other host of the introduction. The signature is verified.
         from: PublicKey,
-        /// What the other host sent.
+        /// The body as the other host sent it.
         body: Vec<u8>,
     },
     /// The other host did not acknowledge a body of [`Client::send`]. It may have arrived.
     Undelivered {
         /// The introduction.
         introduction: IntroductionId,
-        /// What this host sent.
+        /// The body that this host sent.
         body: Vec<u8>,
         /// The reason.
         failure: Failure,
@@ -127,7 +127,7 @@ pub struct Offer {
     pub introduction: IntroductionId,
     /// The other host.
     pub from: PublicKey,
-    /// What the other host offers.
+    /// The body of the other host's offer.
     pub body: Vec<u8>,
     /// The other host's address as the server claims to see it. Nothing proves it.
     pub seen_address: Option<SocketAddr>,

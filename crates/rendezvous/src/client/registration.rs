@@ -51,7 +51,7 @@ enum State {
 pub(super) struct Registration {
     state: State,
     challenges: u32,
-    /// What the server has to sign.
+    /// The challenge that the server has to sign.
     challenge: Option<Challenge>,
     /// When the credentials need renewal.
     renewal: Time,

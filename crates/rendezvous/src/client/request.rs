@@ -43,10 +43,12 @@ pub(super) struct Rtt {
 impl Rtt {
     pub(super) fn sample(&mut self, rtt: Span) {
         let Some(smoothed) = self.smoothed else {
+            // RFC 6298, section 2.2.
             self.smoothed = Some(rtt);
             self.variation = rtt / 2;
             return;
         };
+        // RFC 6298, section 2.3.
         let difference = rtt.saturating_sub(smoothed) + smoothed.saturating_sub(rtt);
         self.variation = self.variation / 4 * 3 + difference / 4;
         self.smoothed = Some(smoothed / 8 * 7 + rtt / 8);
@@ -54,12 +56,13 @@ impl Rtt {
 
     /// The time to the first retransmission.
     fn rto(&self) -> Span {
+        // SRTT + 4 RTTVAR, within this protocol's bounds.
         let rto = |rtt: Span| (rtt + self.variation * 4).clamp(MIN_RTO, MAX_RTO);
         self.smoothed.map_or(INITIAL_RTO, rto)
     }
 }
 
-/// What a due request needs.
+/// The action for a request whose time has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
     /// Nothing before [`Request::due`].
@@ -123,6 +126,7 @@ impl Request {
     ) -> Self {
         let rto = rtt.rto() * schedule.hops;
         let due = match transport {
+            // RFC 8489, section 6.2.2: over a stream a request is sent once, and waits for Ti.
             Transport::Datagram => now + rto,
             Transport::Stream => now + STREAM_TIMEOUT,
         };
@@ -149,6 +153,7 @@ impl Request {
         }
         self.sent += 1;
         self.interval = self.schedule.next(self.interval, self.rto);
+        // RFC 8489, section 6.2.1: after the last transmission Rm times the RTO.
         let last = self.sent == self.schedule.transmissions;
         self.due = now + if last { self.rto * LAST_WAIT } else { self.interval };
         Due::Send { silent: self.sent == SILENT_AFTER }

@@ -5,7 +5,7 @@ use crate::server::frame_len;
 /// The longest message in bytes. Hosts send datagrams of at most the path's MTU.
 pub(super) const FRAME_MAX: usize = 16 << 10;
 
-/// What is no message.
+/// The bytes are no message of STUN or TURN, so the stream has lost its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NoFrame;
 

@@ -1,4 +1,4 @@
-//! What other threads ask of a running daemon.
+//! Control of a running daemon from other threads.
 
 use std::io;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl Handle {
         self.wake();
     }
 
-    /// What the daemon has counted. `None` if it has ended.
+    /// The daemon's counters as of now. `None` if it has ended.
     pub fn figures(&self) -> Option<Figures> {
         let (sender, receiver) = channel();
         self.asked.send(sender).ok()?;

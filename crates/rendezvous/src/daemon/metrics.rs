@@ -7,7 +7,7 @@ use windlass_base::Time;
 use super::streams::StreamCounters;
 use crate::server::Counters;
 
-/// What a [`Daemon`](super::Daemon) has counted.
+/// Counters of a [`Daemon`](super::Daemon).
 #[derive(Clone, Copy, Debug)]
 pub struct Figures {
     pub(super) started: Time,

@@ -46,7 +46,7 @@ const EVENTS: usize = 1024;
 /// How often silent streams are closed.
 const SWEEP: Span = Span::from_secs(5);
 
-/// What a [`Daemon`] is made with. Start from [`Options::new`].
+/// Settings of a [`Daemon`]. Start from [`Options::new`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Options {
@@ -147,7 +147,7 @@ pub struct Daemon {
     sockets: Sockets,
     relays: Option<Relays>,
     streams: Streams,
-    /// What may have more to read.
+    /// Sources that may have more to read.
     pending: BTreeSet<Source>,
     handle: Handle,
     requests: Requests,
@@ -435,8 +435,9 @@ fn register(poll: &Poll, sockets: &mut Sockets, streams: &mut Streams) -> io::Re
     Ok(())
 }
 
-/// What nonces and passwords are derived from. It is the same after a restart, so that credentials
-/// stay valid. Only the owner of the key can make this signature, and the server does not show it.
+/// The secret from which nonces and passwords are derived. It is the same after a restart, so that
+/// credentials stay valid. Only the owner of the key can make this signature, and the server does
+/// not show it.
 fn derive_secret(key: &SecretKey) -> [u8; 16] {
     let signature = key.sign(b"windlass-rendezvous secret of nonces and passwords");
     let hash = digest::digest(&digest::SHA256, &signature);

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_a_nat_before_the_host_is_told_to_peers() {
+    fn an_address_of_a_nat_before_the_host_is_advertised_to_peers() {
         let outside: IpAddr = [203, 0, 113, 77].into();
         let options = RelayOptions { addresses: vec![outside], ..RelayOptions::default() };
         let mut relays = Relays::new(options, &[], Rng::new(1));

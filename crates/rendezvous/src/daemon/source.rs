@@ -1,4 +1,4 @@
-//! What events are about.
+//! Sources of events, and their tokens.
 
 use mio::Token;
 

@@ -63,7 +63,7 @@ pub(super) struct Streams {
     pub(super) counters: StreamCounters,
 }
 
-/// What has happened to streams since the start.
+/// Counts of streams and their messages since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct StreamCounters {
     pub(super) accepted: u64,

@@ -37,7 +37,7 @@ impl Certificate {
     }
 }
 
-/// What streams are accepted with. Clones share it.
+/// The keys with which streams are accepted. Clones share them.
 #[derive(Clone)]
 pub(super) struct Tls {
     raw_key: Arc<ServerConfig>,
@@ -117,7 +117,7 @@ impl Security {
     ///
     /// # Errors
     ///
-    /// What the socket reports, or `InvalidData` for what is no TLS.
+    /// The socket's error, or `InvalidData` for bytes that are not TLS.
     pub(super) fn read(
         &mut self,
         socket: &mut (impl Read + Write),

@@ -90,7 +90,7 @@ impl Sockets {
         true
     }
 
-    /// Sends a datagram. What the system does not take is lost, as UDP may lose it.
+    /// Sends a datagram. One that the system refuses is counted and lost, as UDP may lose it.
     pub(super) fn send(&mut self, number: u8, to: SocketAddr, bytes: &[u8]) {
         let Some(endpoint) = self.endpoints.get(usize::from(number)) else { return };
         let bound = &self.bound[endpoint.socket];

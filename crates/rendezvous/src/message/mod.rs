@@ -153,7 +153,7 @@ pub struct Introduce {
     pub introduction: IntroductionId,
     /// Opaque to the server, at most [`MAX_BODY_LEN`] bytes.
     pub body: Vec<u8>,
-    /// The server's nonce for the sender's address. Part of what is signed.
+    /// The server's nonce for the sender's address. The signature covers it.
     pub nonce: Nonce,
     /// The sender's address as the server saw it. The server adds it, so no signature covers it.
     pub seen: Option<SocketAddr>,

@@ -1,4 +1,4 @@
-//! What signatures cover.
+//! The bytes that signatures cover.
 
 use stun_types::message::MessageClass;
 use windlass_identity::{BadSignature, PublicKey, SecretKey};

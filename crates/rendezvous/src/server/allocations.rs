@@ -42,7 +42,7 @@ pub(super) struct Allocation {
     noted: Time,
     permissions: BTreeMap<IpAddr, Time>,
     channels: BTreeMap<u16, (SocketAddr, Time)>,
-    /// What it may carry now, in bytes, if that is limited.
+    /// The bytes that the allocation may carry now, if its rate is limited.
     bytes: Option<(BucketSize, Bucket)>,
 }
 
@@ -98,6 +98,7 @@ impl Allocation {
             self.permissions.retain(|_, until| *until > now);
         }
         let room = self.permissions.len() < ENTRIES_MAX || self.permissions.contains_key(&peer);
+        // RFC 8656, section 9: a permission is for an address, whatever the port.
         if room {
             self.permissions.insert(peer, now + PERMISSION_LIFETIME);
         }
@@ -108,12 +109,14 @@ impl Allocation {
     /// there are too many.
     pub(super) fn bind(&mut self, now: Time, number: u16, peer: SocketAddr) -> bool {
         self.channels.retain(|_, (_, until)| *until > now);
+        // RFC 8656, section 12: a channel has one peer, and a peer one channel.
         let same =
             |(other, (at, _)): (&u16, &(SocketAddr, Time))| (*other == number) == (*at == peer);
         if !self.channels.iter().all(same) {
             return false;
         }
         let room = self.channels.len() < ENTRIES_MAX || self.channels.contains_key(&number);
+        // RFC 8656, section 12.2: a channel comes with a permission.
         if room && self.permit(now, peer.ip()) {
             self.channels.insert(number, (peer, now + CHANNEL_LIFETIME));
             return true;

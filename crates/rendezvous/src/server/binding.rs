@@ -35,9 +35,11 @@ pub(super) fn answers(
     let flags = stun::number(request, CHANGE_REQUEST).unwrap_or(0);
     // Bit 0 of a socket's number is its port, bit 1 its address.
     let change = u8::from(flags & CHANGE_PORT != 0) | u8::from(flags & CHANGE_ADDRESS != 0) << 1;
+    // RFC 5780, section 7.2: the response leaves from the other address or port.
     let origin = socket ^ change;
     let from = Path::Udp { socket: origin, address };
     let mut full = success(request, path);
+    // OTHER-ADDRESS differs from the request's in both (RFC 5780, section 7.4).
     for (kind, at) in [(RESPONSE_ORIGIN, origin), (OTHER_ADDRESS, socket ^ 3)] {
         let address = MappedSocketAddr::new(sockets[usize::from(at)]);
         full.push_attribute_unchecked(&address.to_raw(kind));

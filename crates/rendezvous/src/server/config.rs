@@ -8,7 +8,7 @@ use windlass_identity::SecretKey;
 
 use super::PeerPolicy;
 
-/// The bounds of the server's state and of what a source may ask for.
+/// The bounds of the server's state and of a source's requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -52,7 +52,7 @@ impl Default for Limits {
     }
 }
 
-/// What a [`Server`](super::Server) is made with. Start from [`Config::new`].
+/// Settings of a [`Server`](super::Server). Start from [`Config::new`].
 #[derive(Clone)]
 pub struct Config {
     /// Secret random bytes, from which nonces and passwords are derived.

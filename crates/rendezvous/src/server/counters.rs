@@ -1,6 +1,6 @@
-//! What the server counts.
+//! Counters of the server.
 
-/// What has happened since the start, and how full the tables are.
+/// Counts since the start, and the sizes of the tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counters {

@@ -213,7 +213,7 @@ impl Server {
         self.transmits.pop_front()
     }
 
-    /// What to do about the relay's sockets.
+    /// The next request to open or close a socket of the relay.
     pub fn poll_relay(&mut self) -> Option<RelayRequest> {
         self.relay.as_mut()?.poll_request()
     }
@@ -267,7 +267,7 @@ impl Server {
         }
     }
 
-    /// What has happened since the start, and how full the tables are.
+    /// Counts since the start, and the present sizes of the tables.
     pub fn counters(&self) -> Counters {
         Counters {
             registrations: self.registrations.len() as u64,

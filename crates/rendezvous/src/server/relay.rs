@@ -57,7 +57,7 @@ const IPV6: u8 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AllocationId(pub(crate) u64);
 
-/// What the caller does about the socket of an allocation.
+/// A request to the caller to open or close the socket of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelayRequest {
     /// Opens a UDP socket and calls [`relay_opened`](super::Server::relay_opened). At an even port it
@@ -86,7 +86,7 @@ fn password(secret: &Secret, username: &str) -> String {
     format!("{:032x}", secret.hash(5, username))
 }
 
-/// What is needed to verify a request.
+/// The inputs for verifying a request.
 pub(super) struct Proof<'a> {
     pub(super) secret: &'a Secret,
     /// A fresh nonce for the source.
@@ -95,7 +95,7 @@ pub(super) struct Proof<'a> {
     pub(super) verified: bool,
 }
 
-/// What follows from a message of a host.
+/// The result of a host's message.
 pub(super) enum Answer {
     /// A message to the host.
     Host(Vec<u8>),
@@ -210,6 +210,7 @@ impl Relay {
             Err(response.finish())
         };
         let user = stun::value(message, stun::USERNAME).map(String::from_utf8);
+        // RFC 8489, section 9.2.4: 401 without credentials, 438 with a stale nonce.
         let Some(Ok(user)) = user else { return challenge(UNAUTHORIZED) };
         if !proof.verified {
             return challenge(STALE_NONCE);
@@ -246,6 +247,7 @@ impl Relay {
     /// RFC 8656, section 7.2. `None` if the answer follows when the socket is open.
     fn allocate(&mut self, request: &Request<'_>) -> Option<MessageWriteVec> {
         let message = request.message;
+        // RFC 8656, section 7.2: the 5-tuple is in use.
         if let Some((_, allocation)) = self.allocations.at(request.now, request.path) {
             let repeated = Message::from_bytes(&allocation.request)
                 .is_ok_and(|first| first.transaction_id() == message.transaction_id());
@@ -273,6 +275,7 @@ impl Relay {
         }
         let first_byte = |kind| stun::value(message, kind).map(|value| value.first().copied());
         let family = first_byte(stun::REQUESTED_ADDRESS_FAMILY);
+        // RFC 8656, section 7.2: the codes 400, 442, 440 and 508.
         let code = match first_byte(stun::REQUESTED_TRANSPORT) {
             None => BAD_REQUEST,
             Some(transport) if transport != Some(UDP) => TRANSPORT_NOT_SUPPORTED,
@@ -296,6 +299,7 @@ impl Relay {
     /// same user, of the same network, or of anyone. Otherwise returns the code of the error.
     fn make_room(&mut self, request: &Request<'_>) -> Result<(), u16> {
         let (now, host) = (request.now, request.path.address());
+        // Before others lose an allocation, this user's quota counts.
         if !self.has_room_for(now, &request.user) {
             return Err(QUOTA_REACHED);
         }
@@ -342,6 +346,7 @@ impl Relay {
         allocation.expires = now + Span::from_secs(allocation.lifetime_s.into());
         let request = Message::from_bytes(&allocation.request).ok()?;
         let wants_even = request.has_attribute(stun::EVEN_PORT);
+        // EVEN-PORT: an odd port is given back.
         if address.is_some_and(|address| wants_even && address.port() % 2 == 1) {
             self.requests.push_back(RelayRequest::Close { allocation: id });
             address = None;
@@ -400,6 +405,7 @@ impl Relay {
         if peers.is_empty() {
             return request.error(BAD_REQUEST);
         }
+        // One peer that is refused refuses the whole request.
         if let Some(code) = peers.iter().find_map(|peer| self.refusal(relayed, *peer)) {
             return request.error(code);
         }
@@ -448,6 +454,7 @@ impl Relay {
         let Some((allocation, one)) = self.allocations.at(now, path) else {
             return Answer::Nothing;
         };
+        // RFC 8656, section 11.2: without a permission the datagram is dropped.
         if one.permits(now, to.ip()) && one.carries(now, bytes.len()) {
             return Answer::Peer(Transmit::Peer { allocation, to, bytes });
         }
@@ -460,6 +467,7 @@ impl Relay {
         let number = u16::from_be_bytes([header[0], header[1]]);
         let data = data.get(..usize::from(u16::from_be_bytes([header[2], header[3]])))?;
         let (allocation, one) = self.allocations.at(now, path)?;
+        // RFC 8656, section 12.6: a binding and a permission are needed.
         let to = one.peer(now, number).filter(|peer| one.permits(now, peer.ip()))?;
         if !self.reaches(to) {
             return None;
@@ -482,6 +490,7 @@ impl Relay {
         let one = self.allocations.get_mut(id).filter(|one| one.expires > now)?;
         let len = u16::try_from(bytes.len()).ok().filter(|_| one.permits(now, from.ip()))?;
         one.carries(now, bytes.len()).then_some(())?;
+        // RFC 8656, section 12.7: a bound channel replaces the Data indication.
         if let Some(number) = one.channel(now, from) {
             let mut framed = Vec::with_capacity(4 + bytes.len());
             framed.extend(number.to_be_bytes());

@@ -1,5 +1,5 @@
-//! What the server knows about the source of a datagram: whether it is verified, and how fast it may
-//! ask. The tables have a fixed size, whatever arrives.
+//! State of each source of datagrams: whether its address is verified, and how fast it may ask. The
+//! tables have a fixed size, whatever arrives.
 
 use std::hash::{Hash, Hasher};
 use std::net::SocketAddr;

@@ -192,7 +192,7 @@ fn a_wildcard_address_serves_both_families() {
 }
 
 #[test]
-fn it_ends_when_it_is_told_to() {
+fn it_ends_when_it_is_stopped() {
     let running = Running::start(|_| {});
     running.handle.stop();
     running::expect_end_within(running, Duration::from_secs(5));

@@ -32,7 +32,7 @@ struct World<'a> {
     bytes: Iter<'a, u8>,
     server: Server,
     now: Time,
-    /// What the first host may still get.
+    /// Bytes that the server may still send to the first host, whose address is not verified.
     balance: i64,
     /// The newest nonce of each host.
     nonces: Vec<Option<Nonce>>,

@@ -1,4 +1,4 @@
-//! What applications send, and when.
+//! Traffic of applications: amounts, message sizes and times.
 
 mod draw;
 mod tcp;

@@ -21,7 +21,7 @@ impl TcpSource {
         TcpSource { app: flow.app.clone(), rng, start, opened: 0, stopped: false, current: None }
     }
 
-    /// What the next connection carries; `None` when there is to be no further one.
+    /// Opens the next connection and returns its writer; `None` once the application opens no more.
     pub(crate) fn open(&mut self) -> Option<Writer> {
         if self.stopped {
             return None;
@@ -58,7 +58,7 @@ impl TcpSource {
     }
 }
 
-/// What is left to be written to a connection.
+/// Data that the application has not yet written to its connection.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Writer {
     /// Bytes; `None` for no end.

@@ -49,7 +49,8 @@ pub fn flow(parameters: &Parameters, rtt_s: f64, probability: f64, seed: u64) ->
     cycles.seen.figures(parameters.cycles)
 }
 
-/// What a flow did; time is in round trips.
+/// Integrals over a flow's cycles. Times are in round trips, windows and slopes are weighted by
+/// time.
 #[derive(Default)]
 struct Seen {
     time: f64,
@@ -83,7 +84,7 @@ impl Seen {
 
 struct Cycles<'a> {
     parameters: &'a Parameters,
-    /// What the slope gains in a round trip.
+    /// Growth of the slope in each round trip, in packets: beta times the square of the RTT.
     rise: f64,
     probability: f64,
     window: f64,
@@ -94,6 +95,7 @@ struct Cycles<'a> {
 
 impl Cycles<'_> {
     fn new(parameters: &Parameters, rtt_s: f64, probability: f64, rng: Rng) -> Cycles<'_> {
+        // Hamann 1999, section 3.1: the slope rises by beta RTT² in a round trip.
         let rise = parameters.beta * rtt_s * rtt_s;
         // Where the flow settles if it is reduced in every round trip.
         let slope = rise * parameters.alpha_slope / (1.0 - parameters.alpha_slope);
@@ -103,11 +105,14 @@ impl Cycles<'_> {
 
     fn step(&mut self) {
         let in_flight = self.window;
+        // Hamann 1999, section 3.1: the mark reduces the window and the slope.
         let reduced = in_flight * self.parameters.alpha_window;
         let reduced = if self.parameters.whole_segments { reduced.floor() } else { reduced };
         self.window = reduced.max(1.0);
         self.slope *= self.parameters.alpha_slope;
+        // The sender is silent until the ACKs have come down to the smaller window.
         let pause = (in_flight - self.window).max(0.0) / in_flight;
+        // ACKs of the flight open the window, but for those with an echo.
         let opened = self.open(in_flight * (1.0 - self.probability));
         self.pass(1.0, f64::midpoint(self.window, opened), in_flight);
         self.window = opened;
@@ -119,8 +124,10 @@ impl Cycles<'_> {
 
     /// ACKs without an echo, up to the one with it.
     fn until_the_mark(&mut self) {
+        // Packets up to a mark of probability p are geometrically distributed.
         let unmarked = self.rng.exponential(1.0) / -(-self.probability).ln_1p();
         let mut left = unmarked.floor();
+        // A round trip without a reduction raises the slope, and so does each further one.
         if left > 0.0 {
             self.slope += self.rise;
         }
@@ -139,6 +146,7 @@ impl Cycles<'_> {
 
     /// The window after so many ACKs, each of which adds the slope over the window.
     fn open(&self, acks: f64) -> f64 {
+        // dW/dn = slope / W, integrated over the ACKs.
         let grown = (self.window * self.window + 2.0 * self.slope * acks).sqrt();
         grown.min(self.parameters.window_limit.max(self.window))
     }

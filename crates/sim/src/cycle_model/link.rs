@@ -64,6 +64,7 @@ pub fn link(
     if fills(high) {
         return Err(NoEquilibrium);
     }
+    // Bisection: a longer queue marks more packets, so rates fall.
     for _ in 0..STEPS {
         let middle = f64::midpoint(low, high);
         if fills(middle) { low = middle } else { high = middle }
@@ -92,6 +93,7 @@ fn flows_at(
     (0..)
         .zip(rtts_s)
         .map(|(number, base_s)| {
+            // The round trip with the queue; in balance the average is the queue.
             let rtt_s = base_s + (queue + IN_TRANSMISSION) / packets_per_s;
             let flow = flow(parameters, rtt_s, share, seed.wrapping_add(number));
             LinkFlow { rtt_s, packets_per_s: flow.packets_per_round_trip / rtt_s, flow }

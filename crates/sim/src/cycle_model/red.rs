@@ -27,17 +27,20 @@ impl Red {
     /// The share of packets that is marked at this average.
     pub(super) fn marked_share(&self, average: f64) -> f64 {
         let [min, max] = self.thresholds;
+        // p_b of Floyd and Jacobson 1993, gentle above the upper threshold.
         let p = if average < max {
             self.max_p * ((average - min) / (max - min)).max(0.0)
         } else {
             self.max_p + (1.0 - self.max_p) * (average - max) / max
         };
+        // The share of marks is the inverse of their mean distance.
         if p > 0.0 { 1.0 / mean_distance(p.min(1.0)) } else { 0.0 }
     }
 
     /// How steeply the marked share rises with the average.
     pub(super) fn steepness(&self, average: f64) -> f64 {
         let step = 1e-3 * (self.certain() - self.thresholds[0]);
+        // A difference quotient; `certain` bounds the curve.
         let (low, high) = (average - step, (average + step).min(self.certain()));
         (self.marked_share(high) - self.marked_share(low)) / (high - low)
     }
@@ -51,6 +54,7 @@ fn mean_distance(p: f64) -> f64 {
         return 1.5 / p + 0.5;
     }
     let (mut distance, mut unmarked, mut count) = (0.0, 1.0, 0.0);
+    // A mean is the sum of the probabilities that the distance is longer.
     while unmarked > 1e-12 {
         count += 1.0;
         distance += unmarked;

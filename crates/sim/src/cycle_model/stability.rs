@@ -26,6 +26,7 @@ pub(super) fn growth_per_s(
 ) -> f64 {
     let shortest = flows.iter().map(|flow| flow.rtt_s).fold(f64::INFINITY, f64::min);
     let longest = flows.iter().map(|flow| flow.rtt_s).fold(0.0, f64::max);
+    // Several steps in each delay, so that the delays are resolved.
     let step_s = shortest / STEPS_PER_ROUND_TRIP;
     // The average of RED forgets with each arrival.
     let forget_per_s = -(-red.weight).ln_1p() * packets_per_s;
@@ -41,8 +42,10 @@ pub(super) fn growth_per_s(
     let mut sizes = [f64::NEG_INFINITY; 2];
     let mut scale = 0.0;
     for step in 0..steps {
+        // The deviation of the marked share: the average's, times the slope of RED's curve.
         shares.push(average * steepness);
         let arrivals: f64 = flows.iter_mut().map(|flow| flow.step(&shares, queue, step_s)).sum();
+        // d average / dt = (queue - average) forget_per_s, d queue / dt = arrivals.
         let forget = forget_per_s * (queue - average) * step_s;
         queue += arrivals * step_s;
         average += forget;
@@ -60,6 +63,7 @@ pub(super) fn growth_per_s(
             scale += size.ln();
         }
     }
+    // The logarithm's growth from the third quarter to the last.
     (sizes[1] - sizes[0]) / (end_s / 4.0)
 }
 
@@ -113,17 +117,20 @@ impl Linear {
         // A cycle has one rise of the slope, and one more for each round trip without a mark.
         let rises = |marks: f64| reductions(marks) / (1.0 - (-marks).exp());
         let marks = share * window;
+        // Partial derivatives by the marks in a round trip.
         let d_reductions = derivative(reductions, marks);
         let d_rises = derivative(rises, marks);
         Linear {
             window: 0.0,
             slope: 0.0,
             rtt_s: flow.rtt_s,
+            // dW = slope - cut W reductions(share W), by W, slope and share.
             of_window: [
                 -cut * (reductions(marks) + window * d_reductions * share),
                 1.0,
                 -cut * window * d_reductions * window,
             ],
+            // d slope = rise rises(share W) - slope_cut slope reductions(share W), likewise.
             of_slope: [
                 (rise * d_rises - slope_cut * slope * d_reductions) * share,
                 -slope_cut * reductions(marks),
@@ -135,6 +142,7 @@ impl Linear {
 
     /// A step on; returns how its rate deviates, per second.
     fn step(&mut self, shares: &History, queue: f64, step_s: f64) -> f64 {
+        // A flow feels the marks of one round trip ago.
         let share = shares.ago((self.rtt_s / step_s) as usize);
         let change = |of: &[f64; 3]| of[0] * self.window + of[1] * self.slope + of[2] * share;
         let (d_window, d_slope) = (change(&self.of_window), change(&self.of_slope));

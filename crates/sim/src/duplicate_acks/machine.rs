@@ -194,8 +194,9 @@ impl Proxied {
     }
 }
 
-/// What the listing saves: the ACK flag. It writes that into the header without a change of byte
-/// order, so that the flag's 1 is the number 2^24 on the wire of the paper's little-endian hosts.
+/// The value that the paper's listing saves for its duplicate ACKs: the ACK flag instead of the
+/// number. The listing writes that into the header without a change of byte order, so that the
+/// flag's 1 is the number 2^24 on the wire of the paper's little-endian hosts.
 fn ack_flag(segment: &Segment) -> SeqNumber {
     SeqNumber(u32::from(segment.flags.contains(Flags::ACK)).swap_bytes())
 }

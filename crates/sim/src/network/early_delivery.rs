@@ -59,7 +59,7 @@ impl EarlyDelivery {
             }
             users.count += 1;
             users.goes_on |= last != Some(channel);
-            // What is not the first channel gets its packets from another one.
+            // A later channel of the path gets its packets from the one before it.
             answered = None;
         }
     }

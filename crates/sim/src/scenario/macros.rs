@@ -109,7 +109,7 @@ macro_rules! choice {
             /// The names of the kinds.
             pub(in crate::scenario) const KINDS: &'static [&'static str] = &[$($kind),+];
 
-            /// What the choice is between, for messages.
+            /// The noun for the choice in messages, such as "an application".
             #[allow(dead_code, reason = "only choices that a registry extends need it")]
             pub(in crate::scenario) const WHAT: &'static str = $what;
         }

@@ -51,7 +51,7 @@ pub type LinkId = usize;
 pub struct Scenario {
     /// A short name, also that of its results.
     pub name: String,
-    /// What it shows, and where from (paper, section, table).
+    /// Purpose of the experiment and its source (paper, section, table).
     pub description: String,
     /// Simulated time from 0 to the end.
     pub duration: Span,
@@ -180,8 +180,8 @@ pub struct Channel {
     pub loss: Loss,
     /// Reordering after the queue.
     pub reorder: Option<Reorder>,
-    /// What changes over time. If the rate does, `rate` is its mean; if the delay does, `delay` is the
-    /// least.
+    /// Variations over time. If the rate varies, `rate` is its mean; if the delay varies, `delay`
+    /// is the least.
     pub variation: Variation,
 }
 
@@ -230,11 +230,11 @@ pub struct Flow {
     pub start: Span,
     /// When it stops writing; bulk flows without one last to the end.
     pub stop: Option<Span>,
-    /// What the application writes.
+    /// Amount and timing of the data that the application writes.
     pub app: TcpApp,
 }
 
-/// What a TCP sender writes.
+/// Amount and timing of the data that a TCP sender writes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TcpApp {
     /// As much as the connection takes.

@@ -46,7 +46,7 @@ pub trait Rows<Row> {
 pub struct FlowRow {
     /// The congestion window, in packets.
     pub cwnd_packets: f64,
-    /// What seldom changes.
+    /// State that rarely changes between rows.
     pub seldom: Seldom,
     /// Packets acknowledged so far, on all connections of the flow.
     pub acked_packets: f64,

@@ -27,7 +27,7 @@ pub enum MiddleboxCounters {
     Custom(CustomCounters),
 }
 
-/// What a middlebox of another crate counted.
+/// Counters of a middlebox that another crate provides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CustomCounters {
     /// The name of its kind.
@@ -37,7 +37,7 @@ pub struct CustomCounters {
     pub counters: BTreeMap<&'static str, u64>,
 }
 
-/// What the proxy of Sprenger 2016 counted.
+/// Counters of the proxy of Sprenger 2016.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DuplicateAckCounters {
     /// SYNs that the proxy made ask for ECN.
@@ -61,7 +61,7 @@ pub struct DuplicateAckCounters {
 /// Declares the counters, and which event each counts.
 macro_rules! counters {
     ($($(#[doc = $doc:literal])+ $name:ident = $event:ident,)*) => {
-        /// What an ECN proxy counted.
+        /// Counters of an ECN proxy.
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
         pub struct EcnProxyCounters {
             $($(#[doc = $doc])+ pub $name: u64,)*

@@ -79,6 +79,7 @@ impl AckTrains {
             return false;
         }
         self.train_end = ack.now;
+        // As hystart_ack_delay() of Linux.
         let bursts_s = BURSTS_BYTES * ack.smoothed_rtt.as_secs_f64() / (2.0 * cwnd);
         let bursts = Span::from_secs_f64(bursts_s).min(MAX_BURSTS);
         let is_paced = self.paced_from.is_some_and(|from| least >= from);
@@ -101,10 +102,12 @@ impl AckTrains {
     fn is_late(&mut self, rtt: Span, least: Span) -> bool {
         let round = self.this_round.map_or(rtt, |round| round.min(rtt));
         self.this_round = Some(round);
+        // As in Linux: the delay counts from the ninth sample of a round trip on.
         if self.samples < SAMPLES {
             self.samples += 1;
             return false;
         }
+        // As HYSTART_DELAY_THRESH() of Linux: an eighth of the path's RTT, 4 to 16 ms.
         round > least + (least / 8).max(MIN_DELAY).min(MAX_DELAY)
     }
 }

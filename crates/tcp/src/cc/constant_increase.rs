@@ -51,6 +51,7 @@ impl Controller for ConstantIncreaseController {
     fn on_ack(&mut self, ack: &Ack) {
         let rest = self.window.slow_start(ack.credit);
         if rest > 0.0 {
+            // Floyd 1991: gain RTT² segments per round trip add `gain` to the rate in a second.
             let srtt_s = ack.smoothed_rtt.as_secs_f64();
             self.window.congestion_avoidance(rest, self.gain * srtt_s * srtt_s);
         }

@@ -149,6 +149,7 @@ impl CubicController {
         let c = self.constants.c * self.window.mss();
         // K is 0 after slow start without a loss (§4.10) and after a timeout (§4.8).
         let plateau = self.w_max.unwrap_or(cwnd).max(cwnd);
+        // RFC 9438 §4.2, figure 2: K, from the window at the beginning of the epoch.
         let k_s = libm::cbrt((plateau - cwnd) / c);
         Epoch { start: now, plateau, k_s, c, w_est: cwnd }
     }
@@ -161,15 +162,19 @@ impl CubicController {
         };
         let cwnd = self.window.cwnd();
         let acked_share = (credit / cwnd).min(1.0);
+        // RFC 9438 §4.3, figure 4: alpha_cubic segments for each window acknowledged.
         epoch.w_est += self.alpha(&epoch) * self.window.mss() * acked_share;
 
         let t_s = ack.now.saturating_since(epoch.start).as_secs_f64();
         if self.constants.as_linux {
             self.grow_as_linux(ack, &epoch, t_s, credit);
         } else if epoch.w_cubic(t_s) < epoch.w_est {
+            // The Reno-friendly region (RFC 9438 §4.3).
             self.window.grow_to(epoch.w_est);
         } else {
+            // The concave and the convex region (RFC 9438 §4.4, §4.5): the cubic an RTT ahead.
             let ahead = epoch.w_cubic(t_s + ack.smoothed_rtt.as_secs_f64());
+            // RFC 9438 §4.2: the target is at least cwnd and at most 1.5 cwnd.
             let target = ahead.max(cwnd).min(1.5 * cwnd);
             self.window.grow_by((target - cwnd) * acked_share);
         }
@@ -181,6 +186,7 @@ impl CubicController {
     fn grow_as_linux(&mut self, ack: &Ack, epoch: &Epoch, t_s: f64, credit: f64) {
         let mss = self.window.mss();
         let step = self.step_as_linux(ack, epoch, t_s);
+        // As tcp_cong_avoid_ai() of Linux, where credit from before counts for the first step.
         if self.acked >= step {
             self.acked = 0.0;
             self.window.set_cwnd(self.window.cwnd() + mss);
@@ -211,6 +217,7 @@ impl CubicController {
                 Step { bytes, cwnd, tick }
             }
         };
+        // Linux's friendliness to Reno: the step that keeps up with W_est.
         let reno = step_towards(libm::floor(epoch.w_est / mss) * mss, cwnd, mss);
         let bytes = cubic.bytes.min(reno.unwrap_or(f64::INFINITY)).max(FASTEST_STEP * mss);
         self.step = Some(Step { bytes, ..cubic });
@@ -226,6 +233,7 @@ impl CubicController {
                 if let Some(exit) = self.exit.take() {
                     self.window.set_cwnd(exit.leaves(&self.window));
                 }
+                // RFC 9406 §4.2: congestion avoidance begins at this window.
                 self.window.set_ssthresh(self.window.cwnd());
                 ack.credit
             }
@@ -236,6 +244,7 @@ impl CubicController {
     /// the last cut, slower than Reno's to offset the smaller cut; above it, equal to Reno's.
     fn alpha(&self, epoch: &Epoch) -> f64 {
         let beta = self.constants.beta;
+        // RFC 9438 §4.3: alpha_cubic.
         let slow = 3.0 * (1.0 - beta) / (1.0 + beta);
         match self.cwnd_prior {
             Some(prior) if epoch.w_est < prior => slow,
@@ -248,6 +257,7 @@ impl CubicController {
     fn remember_window(&mut self) {
         let cwnd = self.window.cwnd();
         let shrinking = self.w_max.is_some_and(|w_max| cwnd < w_max);
+        // RFC 9438 §4.7, fast convergence: the plateau is lower than the window was.
         let plateau = match self.constants.fast_convergence && shrinking {
             true => cwnd * (1.0 + self.constants.beta) / 2.0,
             false => cwnd,
@@ -288,9 +298,11 @@ impl Controller for CubicController {
         if !congestion.hold_ssthresh {
             self.remember_window();
         }
+        // RFC 9438 §4.8: after a timeout K is 0, and the plateau is where the epoch begins.
         if congestion.cause == CongestionCause::Timeout {
             self.w_max = None;
         }
+        // RFC 9438 §4.6, multiplicative decrease.
         self.window.reduce(congestion, self.constants.beta);
         self.epoch = None;
     }

@@ -44,6 +44,7 @@ const CSS_ROUNDS: u32 = 5;
 
 impl HyStartPlusPlus {
     pub(super) fn on_ack(&mut self, ack: &Ack) -> Pace {
+        // RFC 9406 §4.2: a round ends when the data sent in the one before is acknowledged.
         if ack.acked_total >= self.round_end {
             self.begin_round(ack.sent_total);
         }
@@ -51,9 +52,11 @@ impl HyStartPlusPlus {
             self.this_round = Some(self.this_round.map_or(rtt, |least| least.min(rtt)));
             self.samples += 1;
         }
+        // RFC 9406 §4.2: fewer samples than N_RTT_SAMPLE decide nothing.
         if let Some(current) = self.this_round.filter(|_| self.samples >= N_RTT_SAMPLE) {
             self.judge(current);
         }
+        // RFC 9406 §4.2: CSS that outlasts CSS_ROUNDS ends slow start.
         match self.conservative {
             None => Pace::Full,
             Some(css) if css.rounds > CSS_ROUNDS => Pace::Over,
@@ -72,8 +75,10 @@ impl HyStartPlusPlus {
 
     fn judge(&mut self, current: Span) {
         match (self.conservative, self.last_round) {
+            // The RTT is below that which began CSS: slow start goes on at full pace.
             (Some(css), _) if current < css.baseline => self.conservative = None,
             (None, Some(last)) => {
+                // RFC 9406 §4.2: RttThresh, an eighth of the last round's RTT within bounds.
                 let threshold = (last / MIN_RTT_DIVISOR).min(MAX_RTT_THRESH).max(MIN_RTT_THRESH);
                 if current >= last + threshold {
                     self.conservative = Some(Conservative { baseline: current, rounds: 1 });

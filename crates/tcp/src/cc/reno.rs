@@ -51,12 +51,15 @@ impl Controller for RenoController {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
+        // RFC 5681 §3.1: slow start below ssthresh, congestion avoidance from there on.
         self.window.grow(ack.credit);
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
+        // RFC 5681 §3.1, equation 4; RFC 3168 §6.1.2 has an echo reduce as one loss does.
         self.window.reduce(congestion, 0.5);
         let starts_again = self.recovery == FastRecovery::Tahoe;
+        // Tahoe has no fast recovery: the repair is a slow start.
         if starts_again && congestion.cause == CongestionCause::FastRetransmit {
             self.window.set_cwnd(self.window.mss());
         }

@@ -81,9 +81,11 @@ impl Round {
 
 impl VegasController {
     fn end_round(&mut self, share: Option<f64>) {
+        // RTTs are measured in every second round trip of slow start, in which cwnd stays.
         let held = !self.doubling;
         self.doubling = held;
         let Some(share) = share else { return };
+        // Hamann 1999, section 2.1.3: cwnd (1 - RTT_min / RTT) segments are in queues.
         let queued = self.window.cwnd() / self.window.mss() * (1.0 - share);
         if !self.window.in_slow_start() {
             self.adjust(queued);
@@ -94,6 +96,7 @@ impl VegasController {
 
     fn adjust(&mut self, queued: f64) {
         let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
+        // Brakmo and Peterson 1995: a segment more below alpha, a segment less above beta.
         if queued < self.thresholds.alpha {
             self.window.set_cwnd(cwnd + mss);
         } else if queued > self.thresholds.beta {

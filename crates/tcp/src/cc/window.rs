@@ -72,6 +72,7 @@ impl Window {
     /// congestion avoidance: an ACK of many segments thus does not raise cwnd far beyond ssthresh.
     pub fn slow_start(&mut self, credit: u64) -> f64 {
         let credit = credit as f64;
+        // RFC 5681 §3.1, equation 2, as far as ssthresh.
         let room = (self.ssthresh as f64 - self.cwnd).max(0.0);
         let used = credit.min(room);
         self.cwnd += used;
@@ -121,6 +122,7 @@ impl Window {
             self.set_ssthresh(cut);
         }
         match congestion.cause {
+            // RFC 5681 §3.1: the loss window is one segment.
             CongestionCause::Timeout => self.set_cwnd(self.mss()),
             CongestionCause::FastRetransmit | CongestionCause::Ecn => {
                 // A smaller window stays the same: a reduction must not raise it.

@@ -92,7 +92,7 @@ pub struct RecoveryConfig {
     /// is retransmitted (F-RTO, RFC 5682). If it is late, the reduction is taken back.
     pub frto: bool,
     /// A fast retransmit within the window of an earlier one reduces the window again (ns-2's Reno).
-    /// RFC 6582 §3.2 step 1 forbids it.
+    /// RFC 6582 §3.2 step 2 forbids it.
     pub repeated_fast_retransmit: bool,
     /// ssthresh stays the same if the same segment times out again (RFC 5681 §3.1).
     pub hold_ssthresh_on_repeated_timeout: bool,

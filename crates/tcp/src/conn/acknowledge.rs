@@ -43,6 +43,7 @@ impl Connection {
     /// no other signal. Most ACKs of a transfer are of that kind; of [`Connection::take_ack`] only
     /// [`Connection::handle_new_ack`] concerns them.
     fn plain_ack(&self, segment: &Segment) -> Option<u64> {
+        // ECE, SACK blocks and RACK need the steps of `take_ack`.
         let plain = self.state == State::Established
             && !segment.flags.intersects(Flags::SYN | Flags::ECE)
             && segment.options.sack.is_empty()
@@ -110,8 +111,10 @@ impl Connection {
     fn acceptable_ack(&mut self, now: Time, segment: &Segment) -> Option<u64> {
         let ack = segment.ack.unwrap_near(self.tx.isn, self.tx.una);
         let in_handshake = self.state == State::SynReceived;
+        // RFC 5961 §5.2: from SND.UNA - MAX.SND.WND to SND.NXT, here to the highest sent.
         let oldest = if in_handshake { 1 } else { self.tx.una.saturating_sub(self.tx.max_window) };
         let acceptable = ack.filter(|ack| (oldest..=self.tx.max).contains(ack));
+        // RFC 9293 §3.10.7.4, fifth: SYN-RECEIVED answers it by a reset.
         if acceptable.is_none() && in_handshake {
             self.pending.reset = segment.reset_reply().map(Box::new);
         } else if acceptable.is_none() {
@@ -179,6 +182,7 @@ impl Connection {
         if echo && !self.pending.cwr && sacked_end > self.recovery.recover {
             self.cut_by_ecn(now);
         }
+        // RFC 9937 §6: the window of the reduction follows each ACK.
         if let Some(before) = before.filter(|_| self.recovery.reduction.is_some()) {
             self.reduce_by_ack(before);
         }
@@ -249,6 +253,7 @@ impl Connection {
         window_changed: bool,
         newly_sacked: u64,
     ) -> bool {
+        // RFC 5681 §2 (a): data is outstanding.
         let data_outstanding = self.tx.nxt > self.tx.una && self.tx.una < self.tx.written;
         if ack != self.tx.una || !data_outstanding {
             return false;
@@ -367,6 +372,7 @@ impl Connection {
         let mss = u64::from(self.agreed.mss);
         let slow_start = self.congestion.cwnd_bytes() < self.congestion.ssthresh();
         let growth = if slow_start { self.options.growth } else { self.options.avoidance_growth };
+        // RFC 3465 §2: bytes acknowledged, up to L segments; RFC 2581 §3.1: one segment.
         let credit = match growth {
             Growth::PerAck => mss,
             // After a timeout, an ACK may cover data that arrived long ago (RFC 3465 §2.3).

@@ -81,6 +81,7 @@ impl Connection {
     /// Closes the outgoing direction: a FIN follows the data written so far. Reading stays
     /// possible.
     pub fn close(&mut self, _now: Time) {
+        // RFC 9293 §3.10.4: CLOSE, by state.
         match self.state {
             State::Listen => self.finish(None),
             // The FIN waits for the handshake: data written before the close is still sent.
@@ -102,6 +103,7 @@ impl Connection {
 
     /// Aborts the connection: sends a reset to the peer and discards data not sent yet.
     pub fn abort(&mut self) {
+        // RFC 9293 §3.10.5: ABORT sends a reset in synchronized states; TIME-WAIT needs none.
         if self.state.is_synchronized() && self.state != State::TimeWait {
             let position = self.tx.bare_position();
             // A peer that took a window probe beyond its window expects the number after it, and

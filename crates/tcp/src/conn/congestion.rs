@@ -63,7 +63,9 @@ impl Connection {
             ReductionBase::Window => self.window_before_cut(),
         };
         let prior = self.congestion.cwnd() as u64;
+        // RFC 3168 §6.1.2: no second reduction before this data is acknowledged.
         self.recovery.note_cut(cause, self.tx.max);
+        // RFC 3168 §6.1.2: CWR goes out with the next new data.
         self.pending.cwr = self.agreed.ecn;
         self.congestion.on_congestion(&Congestion {
             now,
@@ -100,6 +102,7 @@ impl Connection {
             self.ignore_echo_of_old_path();
             return false;
         }
+        // RFC 3168 §6.1.2: one reduction for each window of data.
         let cut = ack > self.recovery.recover || after_timeout;
         if cut {
             self.cut_by_ecn(now);
@@ -181,6 +184,7 @@ impl Connection {
                 self.cut(now, CongestionCause::FastRetransmit, false);
             }
         }
+        // Karn's algorithm (RFC 6298 §3): data sent twice gives no sample.
         if !self.has_rack() {
             self.tx.timing.forget();
         }
@@ -213,7 +217,7 @@ impl Connection {
     }
 
     /// The reaction that duplicate ACKs call for. Within the window of an earlier cut or repair,
-    /// segments sent twice may have caused them (RFC 6582 §3.2 step 1 and §4.1).
+    /// segments sent twice may have caused them (RFC 6582 §3.2 step 2 and §4.1).
     fn repair_due(&self) -> Repair {
         let handled = self.recovery.recover.max(self.recovery.recovery_point);
         let covers_more = self.tx.una > handled || (self.agreed.sack && self.tx.una == handled);
@@ -253,6 +257,7 @@ impl Connection {
             }
             return true;
         }
+        // Reno's fast recovery ends at the first ACK of new data (RFC 5681 §3.2 step 6).
         let reno = !self.agreed.sack && self.congestion.fast_recovery() == FastRecovery::Reno;
         if complete || reno {
             self.end_reduction();

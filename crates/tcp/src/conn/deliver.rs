@@ -17,6 +17,7 @@ impl Connection {
         if segment.sequence_len() == 0 {
             return Accepted::default();
         }
+        // RFC 3168 §6.1.4: packets without data are Not-ECT, so a mark on one has no echo.
         if segment.payload_len > 0 {
             self.note_ecn(segment, ecn);
         }
@@ -53,6 +54,7 @@ impl Connection {
     }
 
     fn take_payload(&mut self, now: Time, segment: &Segment, start: u64) -> Accepted {
+        // RFC 9293 §3.10.7.4: the payload is trimmed to the window.
         let limit = self.rx.reassembly.fin().unwrap_or(u64::MAX).min(self.rx.window.edge());
         let end = (start + u64::from(segment.payload_len)).min(limit);
         let from = start.max(1);
@@ -116,6 +118,7 @@ impl Connection {
         self.rx.acks.at_once();
         self.events.push(Event::Readable);
         self.events.push(Event::PeerClosed);
+        // RFC 9293 §3.10.7.4, eighth: the transitions by the peer's FIN.
         match self.state {
             State::Established => self.state = State::CloseWait,
             State::FinWait1 => self.state = State::Closing,

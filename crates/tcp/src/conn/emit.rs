@@ -40,6 +40,7 @@ impl Connection {
     }
 
     fn syn_flags(&self, with_ack: bool) -> Flags {
+        // RFC 3168 §6.1.1: an ECN-setup SYN has ECE and CWR, an ECN-setup SYN-ACK ECE alone.
         if with_ack {
             let ecn = if self.agreed.ecn { Flags::ECE } else { Flags::empty() };
             return Flags::SYN | Flags::ACK | ecn;
@@ -110,6 +111,7 @@ impl Connection {
 
     /// Fills in data, or a bare FIN, at the position that `data` gives.
     pub(super) fn fill_data(&mut self, now: Time, mut data: Data, run: &mut Run) {
+        // An echo for each CE must not be repeated by further segments of the run.
         if self.rx.echo.is_for_one() {
             data.count = 1;
         }
@@ -184,6 +186,7 @@ impl Connection {
         }
         self.tx.max = self.tx.max.max(end);
         self.tx.last_sent = now;
+        // RFC 6298 §5.1: data that is sent starts the timer.
         if !self.timers.retransmit.is_set() {
             self.arm_retransmit_timer(now);
         }
@@ -205,6 +208,7 @@ impl Connection {
             return self.fill_data(now, Data { from: position, segment: small, count: 1 }, run);
         }
         let fin = unsent == 0;
+        // RFC 9293 §3.8.6.1: the probe is an octet of new data, or the FIN.
         let ack = self.fill_header(now, position, run);
         run.first.payload_len = u32::from(!fin);
         if fin {

@@ -17,10 +17,13 @@ impl Connection {
         match self.recovery.frto {
             Frto::Off => {}
             Frto::FirstAck => {
+                // RFC 5682 §2.1 step 2: (b) new data, or (a) the timeout counts as genuine.
                 let asks = advances && self.may_send_new();
                 self.recovery.frto = if asks { Frto::SecondAck(NEW_SEGMENTS) } else { Frto::Off };
             }
+            // RFC 5682 §2.1 step 3 (b): the timeout was spurious.
             Frto::SecondAck(_) if self.is_of_late_data(advances) => self.undo(),
+            // RFC 5682 §2.1 step 3 (a).
             Frto::SecondAck(_) => self.end_frto(),
         }
     }

@@ -20,6 +20,7 @@ const MIN_MSS: u32 = 48;
 
 impl Connection {
     pub(super) fn handle_in_listen(&mut self, now: Time, segment: &Segment) {
+        // RFC 9293 §3.10.7.2: first RST, second ACK, third SYN.
         if segment.flags.contains(Flags::RST) {
             return;
         }
@@ -36,6 +37,7 @@ impl Connection {
     pub(super) fn handle_in_syn_sent(&mut self, now: Time, segment: &Segment) {
         let acknowledges_syn = segment.ack == self.tx.isn.at(1) && self.tx.max == 1;
         let flags = segment.flags;
+        // RFC 9293 §3.10.7.3: first ACK, second RST, fourth SYN.
         if flags.contains(Flags::ACK) && !acknowledges_syn {
             self.pending.reset = segment.reset_reply().map(Box::new);
         } else if flags.contains(Flags::RST) {
@@ -98,6 +100,7 @@ impl Connection {
 
     fn agree_on_mss(&mut self, peer_mss: u16) {
         let options = if self.agreed.timestamps { TIMESTAMPS_LEN } else { 0 };
+        // RFC 9293 §3.7.1: Eff.snd.MSS, less the options of every segment.
         let mss = u32::from(peer_mss.min(self.config.mss)).max(MIN_MSS) - options;
         self.agreed.mss = mss;
         let controller = self.config.congestion.build(&controller_params(&self.config, mss));

@@ -42,6 +42,7 @@ impl Connection {
         if srtt.is_zero() {
             return self.rtt.rto();
         }
+        // RFC 8985 §7.2: 2 SRTT, and the delay of an ACK if one segment is in flight.
         let single = self.tx.nxt - self.tx.una <= u64::from(self.agreed.mss);
         srtt * 2 + if single { self.config.timers.rto.min } else { Span::ZERO }
     }
@@ -82,6 +83,7 @@ impl Connection {
         let Some(probe) = self.recovery.tail_probe.filter(|probe| self.tx.una >= probe.end) else {
             return;
         };
+        // RFC 8985 §7.4.2: an ACK beyond the probe, without its DSACK: the probe repaired a loss.
         let repaired = probe.again && self.tx.una > probe.end && dsack != Some(probe.end);
         if repaired && self.tx.una > self.recovery.recover {
             self.signals |= Signals::FAST_RETRANSMIT;

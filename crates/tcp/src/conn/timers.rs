@@ -87,6 +87,7 @@ impl Connection {
         }
         self.stats.timeouts += 1;
         self.signals |= Signals::TIMEOUT;
+        // RFC 6298 §5.4 to §5.6: retransmit, back off, restart the timer.
         self.enter_loss(now);
         self.rtt.back_off();
         self.arm_retransmit_timer(now);
@@ -174,6 +175,7 @@ impl Connection {
             }
             self.pending.window_probe = false;
         } else if !self.timers.persist.is_set() && !self.pending.window_probe {
+            // RFC 9293 §3.8.6.1: the first probe leaves an RTO after the window has closed.
             self.timers.persist = Deadline::at(now + self.rtt.rto());
             self.timers.retransmit = Deadline::NEVER;
         }
@@ -223,6 +225,7 @@ impl Connection {
             self.state = State::TimeWait;
             self.events.push(super::Event::Closed);
         }
+        // RFC 9293 §3.10.7.4, eighth: the other timers are turned off.
         self.timers.retransmit = Deadline::NEVER;
         self.timers.early = Deadline::NEVER;
         self.timers.persist = Deadline::NEVER;

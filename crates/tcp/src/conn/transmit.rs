@@ -120,6 +120,7 @@ impl Connection {
 
     /// The data to send now, or a bare FIN (no payload).
     fn next_data(&mut self, now: Time, max: u32) -> Option<Data> {
+        // RFC 5681 §3.2 step 3: the fast retransmit leaves whatever the window.
         if core::mem::take(&mut self.recovery.retransmit_una) {
             return match self.has_rack() {
                 true => self.retransmit_first_lost(),
@@ -167,6 +168,7 @@ impl Connection {
     /// step C).
     fn next_by_scoreboard(&mut self, max: u32) -> Option<Data> {
         let mss = self.agreed.mss;
+        // RFC 6675 §5 step C: cwnd - pipe >= 1 SMSS.
         if self.window_in_force() < self.pipe() + u64::from(mss) {
             return None;
         }
@@ -266,6 +268,7 @@ impl Connection {
             return false;
         }
         if small == left {
+            // Nagle (RFC 9293 §3.7.4): the last piece waits while data is in flight.
             let last = tx.nxt + small == tx.written;
             let held_back = self.config.sending.nagle
                 && last

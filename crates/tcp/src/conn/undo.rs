@@ -108,6 +108,7 @@ impl Connection {
             self.congestion.go_back_to(controller, self.agreed.mss);
         }
         self.recovery.recover = undo.before.recover;
+        // The reduction is taken back: CWR is due only if it was due before.
         self.pending.cwr &= undo.before.cwr;
         if self.agreed.sack {
             self.recovery.last_cut = undo.before.last_cut;

@@ -39,13 +39,16 @@ impl Connection {
         if self.is_repeated_syn(segment, start) {
             return None;
         }
+        // RFC 7323 §5.3 R1: PAWS comes before the window.
         if self.fails_paws(now, segment) {
             return None;
         }
+        // RFC 9293 §3.10.7.4, first: the sequence number.
         let Some(start) = start.filter(|start| self.in_window(segment, *start)) else {
             self.answer_unacceptable(now, segment, start);
             return None;
         };
+        // RFC 9293 §3.10.7.4, second: RST.
         if segment.flags.contains(Flags::RST) {
             self.handle_reset(now, start);
             return None;

@@ -67,6 +67,7 @@ impl AckSchedule {
                 self.delay_unless_quick(now, max);
             }
             AckPolicy::Split { parts } => {
+                // ACK division (Savage et al. 1999): each part is an ACK of its own.
                 self.parts_left = (self.parts_left + parts).min(MAX_PARTS);
                 self.send_pure_ack_now();
             }
@@ -104,6 +105,7 @@ impl AckSchedule {
     }
 
     fn delay(&mut self, now: Time, max: Span) {
+        // RFC 5681 §4.2: an ACK for every second full-sized segment at least.
         if self.unacked_bytes >= 2 * u64::from(self.largest_segment) {
             return self.at_once();
         }

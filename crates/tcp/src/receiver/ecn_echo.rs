@@ -35,6 +35,7 @@ impl EcnEchoState {
     /// them, old marks would reduce the window once per round trip.
     pub(crate) fn take(&mut self) -> bool {
         let echo = self.owed > 0;
+        // Hamann 1999, section 3.1: one echo for each CE; footnote 13: several.
         if self.policy == EcnEcho::OncePerCe {
             self.owed = self.owed.saturating_sub(1);
         }

@@ -99,6 +99,7 @@ impl Reassembly {
     #[cold]
     fn insert_out_of_order(&mut self, range: Range<u64>) -> Arrival {
         if range.end <= self.nxt {
+            // RFC 2883 §4: the next ACK reports it.
             self.duplicate = Some(range);
             return Arrival::Duplicate;
         }
@@ -156,6 +157,7 @@ impl Reassembly {
     }
 
     fn remember(&mut self, start: u64) {
+        // RFC 2018 §4: the block of the newest segment comes first.
         let at = self.recent.iter().position(|s| *s == start).unwrap_or(self.recent.len() - 1);
         self.recent[..=at].rotate_right(1);
         self.recent[0] = start;

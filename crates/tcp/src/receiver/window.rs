@@ -106,6 +106,7 @@ impl ReceiveWindow {
     /// True if the window can open enough to justify an ACK that is sent for this purpose alone.
     pub(crate) fn update_due(&self, nxt: u64, read: u64, mss: u32) -> bool {
         let announced = self.edge.saturating_sub(nxt);
+        // RFC 9293 §3.8.6.2.2: half of the buffer, or a full segment.
         let threshold = (self.buffer.min(self.limit) / 2).max(u64::from(mss));
         self.worthwhile_edge(nxt, read, mss)
             .is_some_and(|edge| announced < u64::from(mss) || edge - self.edge >= threshold)
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!(window.field(1, 1, 1000), 60_000, "what was announced may be on its way");
         assert_eq!(window.field(50_001, 50_001, 1000), 10_000);
         assert_eq!(window.field(58_001, 58_001, 1000), 5000);
-        // What was read and not announced is no news.
+        // The application has read data, but the limit leaves no larger window to announce.
         assert!(!window.update_due(58_001, 58_001, 1000));
         window.set_limit(u64::MAX);
         assert_eq!(window.field(58_001, 58_001, 1000), 60_000);

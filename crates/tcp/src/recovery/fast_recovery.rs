@@ -90,7 +90,7 @@ impl Recovery {
     }
 
     /// Whether a loss that was found at SND.UNA is of data that only the old path has carried: the
-    /// first such loss. What is sent again takes the new path.
+    /// first such loss. Retransmissions take the new path.
     pub(crate) fn spares_loss(&mut self, una: u64) -> bool {
         self.spared = core::mem::take(&mut self.old_path_loss) && una < self.old_path_end;
         self.spared
@@ -103,6 +103,7 @@ impl Recovery {
 
     /// Records a reduction of the window. `max` is SND.MAX.
     pub(crate) fn note_cut(&mut self, cause: CongestionCause, max: u64) {
+        // RFC 3168 §6.1.2, RFC 6582 §3.2: at most one reduction for each window of data.
         self.recover = max;
         self.rack.note_reduction();
         self.last_cut = Some(cause);
@@ -119,6 +120,7 @@ impl Recovery {
     pub(crate) fn enter(&mut self, una: u64, max: u64, mss: u32, sack: bool) {
         self.begin(Phase::FastRecovery, max);
         self.partial_ack_seen = false;
+        // RFC 5681 §3.2 step 3: retransmit at SND.UNA, inflate by three segments.
         self.retransmit_una = true;
         self.scoreboard.begin_recovery(una);
         // Without SACK, duplicate ACKs stand for the segments that have left the network.
@@ -149,6 +151,7 @@ impl Recovery {
 
     /// Bytes beyond cwnd that the first two duplicate ACKs allow (RFC 3042).
     pub(crate) fn limited_transmit(&self, mss: u32) -> u64 {
+        // RFC 3042 §2: a segment for each of the first two duplicate ACKs.
         if self.phase == Phase::Open && self.dup_acks < DUP_THRESH {
             u64::from(self.dup_acks) * u64::from(mss)
         } else {

@@ -71,6 +71,7 @@ impl Judge {
     /// `below_una`: the ACK number covers the retransmission. Data behind a hole leaves TS.Recent as
     /// it is (RFC 7323 §4.3), so the echo on an ACK that SACKs the retransmission says nothing.
     fn is_of_original(&self, copy: &Copy, below_una: bool) -> bool {
+        // RFC 8985 §6.2 step 2: sooner than the minimum RTT, or with an older timestamp.
         let sent_ms = copy.sent.as_nanos() / 1_000_000;
         let age = self.now.saturating_since(copy.sent);
         let echoed_ms = self.echoed_ms.filter(|_| below_una);
@@ -146,6 +147,7 @@ impl Rack {
     /// Records that `part` is newly delivered. True if it counted as lost and was not retransmitted
     /// yet.
     pub(crate) fn delivered(&mut self, now: Time, part: Range<u64>, timing: &Timing) -> bool {
+        // RFC 8985 §6.2 step 2: the newest delivered segment sets RACK.xmit_ts and RACK.rtt.
         if let Some(sent) = timing.last_sent_within(part.clone()) {
             self.sample = self.sample.max(Some(sent));
             self.note(now, sent, part.end);
@@ -184,6 +186,7 @@ impl Rack {
     /// Removes the retransmissions that are delivered: those below `una` and those SACKed.
     pub(crate) fn settle(&mut self, una: u64, sacked: &RangeSet, judge: &Judge) {
         let mut again = core::mem::take(&mut self.again);
+        // Delivered retransmissions update RACK as well (RFC 8985 §6.2 step 2).
         again.retain(|copy| {
             let below_una = copy.range.end <= una;
             let delivered = below_una || sacked.contains(&copy.range);
@@ -218,6 +221,7 @@ impl Rack {
             if range.is_empty() || (flight.sent, range.start) >= (newest.sent, newest.end) {
                 break;
             }
+            // RFC 8985 §6.2 step 5: lost once RACK.rtt and the reordering window have passed.
             let deadline = newest.deadline(flight.sent, window);
             if deadline <= now {
                 overtaken = range.end;
@@ -234,6 +238,7 @@ impl Rack {
             }
             let deadline = newest.deadline(copy.sent, window);
             if deadline <= now {
+                // RFC 5681 §4.3: a retransmission of the present window is lost.
                 self.lost_again |= copy.reductions == self.reductions;
                 self.lose(copy.range.clone(), sacked);
             } else {
@@ -284,6 +289,7 @@ impl ReorderingWindow {
     /// Increases the window after a DSACK, which shows that a segment was considered lost too
     /// early. At most once per round trip and, as in Linux, only if reordering was observed.
     pub(crate) fn note_dsack(&mut self, una: u64, nxt: u64) {
+        // RFC 8985 §6.2 step 4: a quarter of the minimum RTT more, for 16 recoveries.
         if self.seen && una >= self.dsack_round {
             self.dsack_round = nxt;
             self.quarters = (self.quarters + 1).min(MAX_QUARTERS);
@@ -294,6 +300,7 @@ impl ReorderingWindow {
     /// Counts the end of a recovery.
     pub(crate) fn note_recovery(&mut self) {
         self.persist = self.persist.saturating_sub(1);
+        // RFC 8985 §6.2 step 4: the window shrinks after 16 recoveries without a DSACK.
         if self.persist == 0 {
             self.quarters = 1;
         }
@@ -302,9 +309,11 @@ impl ReorderingWindow {
     /// The window in force. `evident`: a recovery is under way, or the count of SACKed segments
     /// shows a loss by RFC 6675.
     pub(crate) fn span(&self, evident: bool, min_rtt: Span, srtt: Span) -> Span {
+        // RFC 8985 §6.2 step 4: without reordering, losses in a recovery are found at once.
         if evident && !self.seen {
             return Span::ZERO;
         }
+        // RFC 8985 §6.2 step 4: never more than SRTT.
         (min_rtt * u64::from(self.quarters) / 4).min(srtt)
     }
 }

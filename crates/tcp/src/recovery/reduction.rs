@@ -37,6 +37,7 @@ impl Reduction {
         let Progress { delivered, safe, pipe, sent } = progress;
         self.delivered += delivered;
         let out = (sent - self.sent_before) * mss;
+        // RFC 9937 §6: in proportion while pipe exceeds ssthresh, then up to ssthresh.
         let quota = if pipe > self.target {
             // In whole segments, as the sender sends no fraction of one.
             let due = u128::from(self.delivered) * u128::from(self.target);

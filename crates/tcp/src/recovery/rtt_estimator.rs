@@ -63,10 +63,12 @@ impl RttEstimator {
             return;
         }
         let ticks = (self.ticks(now) - self.ticks(sent)).max(1);
+        // RFC 6298 §2.2: SRTT = R, RTTVAR = R / 2.
         if self.srtt_eighths == 0 {
             self.srtt_eighths = ticks << 3;
             self.rttvar_quarters = ticks << 1;
         } else {
+            // RFC 6298 §2.3: RTTVAR by a quarter, SRTT by an eighth of the difference.
             let error = ticks as i64 - (self.srtt_eighths >> 3) as i64;
             let gain = self.gain_eighths();
             self.srtt_eighths = self.srtt_eighths.saturating_add_signed(gain * error).max(1);
@@ -98,6 +100,7 @@ impl RttEstimator {
             RtoFloor::Rto => 0,
             RtoFloor::Variance => self.limits.min.as_nanos() / self.clock.tick.as_nanos(),
         };
+        // RFC 6298 §2.3: SRTT + 4 RTTVAR, from eighths and quarters.
         (8 * self.rttvar_quarters.max(floor) + self.srtt_eighths) >> 3
     }
 
@@ -111,6 +114,7 @@ impl RttEstimator {
     }
 
     fn bound_rto(&mut self) {
+        // RFC 6298 §2.4, §2.5, §5.5: at most `max`, at least `min` before the back-off.
         let backed_off = (self.base_rto() * self.backoff).min(self.limits.max);
         let least = match self.limits.rule {
             RtoRule::Lee2009 if self.backoff > 1 => LEAST_BACKED_OFF_LEE2009,
@@ -131,6 +135,7 @@ impl RttEstimator {
             self.backoff *= 2;
             self.bound_rto();
         }
+        // RFC 6298 §5.7: SRTT may be wrong after many timeouts; the next sample begins it anew.
         if self.backoff > FORGET_SRTT_BEYOND && self.srtt_eighths != 0 {
             self.rttvar_quarters += self.srtt_eighths >> 3;
             self.srtt_eighths = 0;

@@ -43,6 +43,7 @@ impl Scoreboard {
 
     /// Records that everything below `una` is acknowledged.
     pub(crate) fn advance(&mut self, una: u64) {
+        // SACKed data below the ACK number needs no entry (RFC 6675 §4, Update()).
         self.sacked.remove_below(una);
         self.high_rxt = self.high_rxt.max(una);
     }
@@ -87,6 +88,7 @@ impl Scoreboard {
         for range in self.sacked.as_slice().iter().rev() {
             ranges += 1;
             bytes += range.end - range.start;
+            // IsLost(): DupThresh ranges, or more than (DupThresh - 1) * SMSS bytes, above it.
             if ranges >= DUP_THRESH || bytes > enough {
                 return range.start;
             }
@@ -101,6 +103,7 @@ impl Scoreboard {
     /// The estimate of the bytes in the network (RFC 6675 §4 SetPipe()).
     pub(crate) fn pipe(&self, una: u64, max: u64, mss: u32) -> u64 {
         let alive_from = self.lost_edge(mss).max(una);
+        // SetPipe(): (a) octets not lost, (b) octets retransmitted.
         self.missing(alive_from..max) + self.missing(una..self.high_rxt.min(max))
     }
 
@@ -113,12 +116,15 @@ impl Scoreboard {
         new_data: bool,
     ) -> Option<NextSegment> {
         let hole = self.next_hole(una);
+        // NextSeg() rule 1: a hole that IsLost(), above HighRxt.
         if let Some((from, to)) = hole.filter(|(from, _)| self.is_lost(*from, mss)) {
             return Some(NextSegment::Lost { from, to });
         }
+        // Rule 2: data not sent before.
         if new_data {
             return Some(NextSegment::New);
         }
+        // Rule 3: a hole that is not known to be lost.
         if let Some((from, to)) = hole {
             return Some(NextSegment::Lost { from, to });
         }

@@ -73,6 +73,7 @@ impl Timing {
     pub(crate) fn start(&mut self, flight: Flight) {
         let idle = self.first_end == u64::MAX;
         let every = self.sampling == RttSampling::EverySegment;
+        // RFC 6298 §3 asks for a sample in each round trip at least.
         if idle || every {
             self.first_end = self.first_end.min(flight.first_end());
             self.sent.push_back(if every { flight } else { flight.first_segment() });

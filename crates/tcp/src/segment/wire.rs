@@ -77,6 +77,7 @@ impl core::error::Error for WireError {}
 /// open, and Windlass drops such a segment.
 pub fn parse(bytes: &[u8]) -> Result<(Ports, Segment, usize), WireError> {
     let fixed: &[u8; MIN_HEADER_LEN] = bytes.first_chunk().ok_or(WireError::Truncated)?;
+    // RFC 9293 §3.1: the data offset counts words of four bytes.
     let header_len = usize::from(fixed[12] >> 4) * 4;
     if header_len < MIN_HEADER_LEN {
         return Err(WireError::HeaderLength);
@@ -150,6 +151,7 @@ pub fn parse_options(mut rest: &[u8]) -> Result<Options, WireError> {
             kind::END => break,
             kind::NOP => tail,
             kind => {
+                // RFC 9293 §3.1, MUST-7: a length below 2 or beyond the header.
                 let len = usize::from(*tail.first().ok_or(WireError::OptionLength)?);
                 let body = rest.get(2..len).ok_or(WireError::OptionLength)?;
                 take_option(&mut options, kind, body);

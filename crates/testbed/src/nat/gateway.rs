@@ -12,7 +12,7 @@ pub enum Family {
     V6,
 }
 
-/// What stands between a host and the Internet.
+/// The router between a host and the Internet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Gateway {
     /// Nothing: the host has a public address.
@@ -67,7 +67,7 @@ impl Gateway {
         }
     }
 
-    /// What it does with the packets of its hosts, in the words of the theory.
+    /// The behaviour of the gateway towards its hosts' packets, for [`outcome`].
     pub fn access(self) -> Access {
         let udp = |mapping, filtering| Access::Udp { mapping, filtering };
         match self {
@@ -111,12 +111,12 @@ impl Gateway {
     }
 }
 
-/// What two hosts behind gateways of their own can have.
+/// The best path that theory predicts for two hosts behind gateways of their own.
 pub fn predicted(a: Gateway, b: Gateway) -> Outcome {
     outcome(a.access(), b.access())
 }
 
-/// What two hosts behind one gateway can have.
+/// The best path that theory predicts for two hosts behind one gateway.
 pub fn predicted_behind_one(gateway: Gateway, hairpin: bool) -> Outcome {
     outcome_behind_one(gateway.access(), hairpin)
 }

@@ -212,7 +212,7 @@ impl Crossing {
         router.ip(&format!("{} route replace default via {internet}", version(self.family)));
     }
 
-    /// What the gateways' user-space NATs have counted, of one host.
+    /// The counters of the user-space NATs before a host, the nearest first.
     pub fn nat_stats(&self, host: usize) -> Vec<windlass_nat::Stats> {
         let site = &self.sites[host.min(self.sites.len() - 1)];
         site.nats.iter().map(Driver::stats).collect()

@@ -1,4 +1,5 @@
-//! What shares a port's socket with its endpoint.
+//! The companion of a port: it finds paths for the sessions, and shares the socket with the
+//! endpoint.
 
 use super::port::Waiters;
 use crate::endpoint::Endpoint;

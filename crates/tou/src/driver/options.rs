@@ -22,8 +22,8 @@ pub(super) fn set_receive_buffer(socket: &UdpSocket, udp: &UdpSocketState) -> Op
     None
 }
 
-/// Payload bytes that the receive buffer holds: half of what the system reports, since the system
-/// counts its own structures too.
+/// Payload bytes that the receive buffer holds: half of the size that the system reports, since the
+/// system counts its own structures too.
 pub(super) fn receive_payload(socket: &UdpSocket, udp: &UdpSocketState) -> io::Result<u64> {
     Ok(udp.recv_buffer_size(socket.into())? as u64 / 2)
 }

@@ -3,7 +3,7 @@
 #[cfg(any(test, target_os = "linux"))]
 use std::io::IoSlice;
 
-/// What datagrams consist of: a header for each, and their payload, which may stand elsewhere.
+/// The bytes of datagrams: a header for each, and their payload, which may stand elsewhere.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Contents<'a> {
     /// Headers of equal length, one after the other.
@@ -45,7 +45,7 @@ impl<'a> Contents<'a> {
         pieces
     }
 
-    /// Copies the datagrams into `out`, one after the other, in place of what is there.
+    /// Copies the datagrams into `out`, one after the other, and replaces its contents.
     pub(crate) fn gather(&self, out: &mut Vec<u8>) {
         out.clear();
         self.for_each(|piece| out.extend_from_slice(piece));

@@ -31,7 +31,7 @@ const OWN_KEY_UPDATE: [u8; 5] = [KEY_UPDATE, 0, 0, 1, 0];
 const WARNING: u8 = 1;
 const FATAL: u8 = 2;
 
-/// What both directions of a connection share.
+/// State that both directions of a connection share.
 struct Shared {
     keys: Mutex<KeySchedule>,
     /// The peer asked for a key update.

@@ -38,7 +38,7 @@ enum Connection {
     Server(UnbufferedServerConnection),
 }
 
-/// What rustls wants after one of its steps.
+/// The next step of the handshake after one call of rustls.
 enum Step {
     Repeat,
     Input,

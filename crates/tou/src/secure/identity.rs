@@ -1,4 +1,4 @@
-//! What each end brings: its own key, and the keys that it accepts.
+//! The credentials of an end: its own key, and the keys that it accepts.
 
 use rustls::crypto::ring::{cipher_suite, kx_group};
 use rustls::crypto::{CryptoProvider, ring};

@@ -115,7 +115,7 @@ impl Sealer {
     }
 }
 
-/// What an opened record contains.
+/// The contents of a decrypted record.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Opened {
     /// The content type.

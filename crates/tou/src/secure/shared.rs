@@ -1,4 +1,5 @@
-//! What the clones of a secured stream share: the connection, the handshake, then both directions.
+//! State that the clones of a secured stream share: the connection, the handshake, then both
+//! directions.
 //!
 //! Locks are taken in the order `handshake`, `receiver`, `sender`. Wakers can run code that takes
 //! them too, so every operation postpones wakes until it has released its locks.
@@ -41,7 +42,7 @@ pub(super) struct Shared {
     nagle: Nagle,
 }
 
-/// What there is after the handshake.
+/// State after the handshake.
 pub(super) struct Session {
     peer: PublicKey,
     receiver: Mutex<Receiver>,

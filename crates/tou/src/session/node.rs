@@ -30,7 +30,7 @@ const ADDRESS_INTERVAL: Duration = Duration::from_secs(1);
 /// Events that wait for [`Node::poll_event`]. The oldest are dropped beyond it.
 const EVENTS_MAX: usize = 1024;
 
-/// What a [`Node`] is made with. Start from [`NodeOptions::new`].
+/// Settings of a [`Node`]. Start from [`NodeOptions::new`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct NodeOptions {

@@ -1,6 +1,5 @@
-//! What two hosts tell each other through the rendezvous: ICE credentials and candidates
-//! (RFC 8445 §5.3). The rendezvous forwards these bytes without reading them; each is signed by its
-//! sender.
+//! Messages between two hosts through the rendezvous: ICE credentials and candidates (RFC 8445
+//! §5.3). The rendezvous forwards these bytes without reading them; each is signed by its sender.
 //!
 //! | bytes | contents |
 //! |---|---|

@@ -50,7 +50,7 @@ pub enum SessionState {
     Lost,
 }
 
-/// What became of a session's path.
+/// A change of a session's path.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum PathNews {
     /// There was none.

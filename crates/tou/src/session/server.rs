@@ -23,7 +23,7 @@ pub enum Channel {
     Stream(usize),
 }
 
-/// What a server reports.
+/// A report of a server to its session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ServerEvent {
     /// The server sees this host at another address than before; see [`Server::mapped`].

@@ -39,6 +39,7 @@ impl SessionPeer {
     pub fn of(address: &SocketAddr) -> Option<SessionPeer> {
         let IpAddr::V6(ip) = address.ip() else { return None };
         let [a, b, c, d, t0, t1, n0, n1] = ip.segments();
+        // The host part of a virtual address: tag, then number.
         let join = |high: u16, low: u16| u32::from(high) << 16 | u32::from(low);
         ([a, b, c, d] == PREFIX).then(|| SessionPeer { tag: join(t0, t1), number: join(n0, n1) })
     }

@@ -1,4 +1,4 @@
-"""What is known of traces: a confusion matrix, and the samples of a library."""
+"""Verdicts of the probe on traces: a confusion matrix, and the samples of a library."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the probe says of a run: the controllers that it may be; none: unknown."""
+    """The verdict of the probe on a run: the controllers that it may be; none: unknown."""
 
     kernel: str
     path: str

@@ -18,7 +18,7 @@ class Path:
 
     @property
     def limit_packets(self) -> int:
-        """What netem counts: the packets on the way and those in the queue."""
+        """The limit of netem, which counts the packets on the way and those in the queue."""
         on_the_way = self.rate_mbit * 1e3 * self.rtt_ms / 8 / _PACKET_BYTES
         return int(on_the_way) + self.queue_packets
 

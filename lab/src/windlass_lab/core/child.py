@@ -40,9 +40,9 @@ def result(name: str, process: subprocess.Popen) -> dict:
 
 
 def obey(measure: Callable[[dict], Any]) -> int:
-    """What such a process does: reads its order, measures, writes the result, a dataclass. Returns
-    its exit status; 1, and a line, where that cannot be done. On SIGTERM it takes away what it
-    has built, as it does after an error.
+    """The main function of such a process: reads its order, measures, writes the result, a
+    dataclass. Returns the exit status: 1, after a line on standard error, if that fails. On
+    SIGTERM `measure` removes its network, as it does after an error.
     """
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:

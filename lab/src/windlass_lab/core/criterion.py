@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Basis(StrEnum):
-    """What a criterion rests on, which decides what its verdict is worth."""
+    """The basis of a criterion, which decides how much its verdict is worth."""
 
     # The paper's words or figure, by a rule that is the same for all of its sentences or figures.
     PAPER = "paper"

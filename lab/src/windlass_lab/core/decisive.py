@@ -20,7 +20,7 @@ def decisive_cases(experiments: Sequence[Experiment]) -> set[str]:
     """The names of the cases on whose figures the exit status of `reproduce` depends."""
     found = {name for e in experiments for check in e.checks for name in _decides(check)}
     named = [case for e in experiments for case in e.named.values()]
-    # What a decisive case is held against decides with it.
+    # The case beside a decisive one decides with it.
     found |= {
         case.beside
         for case in named

@@ -72,8 +72,8 @@ def _index(rates: Sequence[float]) -> float:
 
 
 def _of_gateways(rates: Sequence[float]) -> dict:
-    """What several gateways in a row give a flow that crosses them all, whose rate stands first,
-    and a cross flow on each; capacities are what the flows carry together.
+    """Fairness figures of several gateways in a row: a flow crosses them all, whose rate stands
+    first, and each has a cross flow. A gateway's capacity is the sum of its flows' rates.
 
     `long_over_cross`: 1 is max-min fair, 1/n on n gateways proportionally fair. `max_min`: the
     smallest rate over the max-min fair one. `proportional_change`: the sum of equation 2.5 for the

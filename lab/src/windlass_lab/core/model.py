@@ -55,9 +55,9 @@ class Case:
 class KernelCase:
     """A testbed, run several times on this machine's kernel: each figure is the median.
 
-    The file is `lab/testbeds/TESTBED.toml`; `time_s` replaces its duration. What it is held against
-    are the figures of the case `beside`, which is of the simulator. `most_runs` bounds the runs.
-    `stack` is whose TCP it is: the kernel's, or another over the kernel's UDP.
+    The file is `lab/testbeds/TESTBED.toml`; `time_s` replaces its duration. The figures are
+    compared with those of the simulator's case `beside`. `most_runs` bounds the runs. `stack` names
+    the TCP: the kernel's, or another over the kernel's UDP.
     """
 
     name: str
@@ -180,7 +180,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What is claimed of a figure in words, `says`, and the bounds by which they are judged.
+    """A claim on a figure in words, `says`, and the bounds by which it is judged.
 
     The verdict on the claim is all there is, but for what was built to be so (`by_construction`).
     `exact`: the figure is not that of a sample.
@@ -218,7 +218,7 @@ class Shown:
 
 
 class PairFigure(StrEnum):
-    """What is asked of two flows: the ratio of their means, or the power of the ratio of their
+    """A figure of two flows: the ratio of their means, or the exponent of the ratio of their
     smoothed RTTs that gives it.
     """
 
@@ -367,8 +367,8 @@ Plot = SeriesPlot | TracePlot | BarPlot | SweepPlot | TestsPlot | HistogramPlot
 
 
 def columns(stack: str) -> tuple[str, str]:
-    """What the reference and the measured are called: of a kernel's TCP, or of another's in a
-    testbed, the former is the simulator's. `stack` is empty for none.
+    """The headings of reference and measured figures. For a kernel's TCP, or another in a testbed,
+    the reference is the simulator. `stack` is empty for none.
     """
     return ("simulator", stack) if stack else ("reference", "measured")
 

@@ -1,5 +1,5 @@
-"""Plots of figures: bars of what was published, the reference and the measured; lines over what is
-varied.
+"""Plots of figures: bars of published, reference and measured ones; lines over a parameter that
+varies.
 """
 
 import textwrap

@@ -1,4 +1,4 @@
-"""What every plot is made of, as plain data for Plotly: what is drawn, not in which colours (the
+"""The parts of every plot, as plain data for Plotly: what is drawn, not in which colours (the
 page's theme says that). A trace's `meta.colour` is a place in the page's palette, or the name of a
 role.
 """

@@ -1,4 +1,4 @@
-"""What every figure can do: be shown by a notebook, be saved as a picture or a page."""
+"""The base of every figure: a notebook can show it, and it can be saved as a picture or a page."""
 
 from __future__ import annotations
 

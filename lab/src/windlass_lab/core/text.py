@@ -25,7 +25,7 @@ _MOST_DECIMALS = 3
 # Comparisons that fit in a line.
 _FEW = 2
 VERDICTS = {PASS: "met", FAIL: "NOT MET", UNDECIDED: "not decided", INFORMATIVE: NONE}
-# What rows of each kind are called where they are counted.
+# The noun for rows of each kind where they are counted.
 KIND_NAMES = {
     FIGURE: "figures",
     BOUND: "bounds",
@@ -61,7 +61,7 @@ class Count:
 @dataclass(frozen=True, slots=True)
 class Tally:
     """Of some comparisons, by kind: the verdicts against the reference or a bound of the lab's own,
-    and those on the paper; and of what was built to agree.
+    and those on the paper; and the count of rows built to agree.
     """
 
     own: Mapping[str, Count]
@@ -196,7 +196,7 @@ def section_verdict(comparisons: Sequence[Comparison]) -> str:
     furthest = max(found, key=lambda c: c.strain)
     if not furthest.strain:
         return f"All {len(found)} met"
-    how_far = f"{deviation(furthest)} ({furthest.strain:.0%} of what is allowed)"
+    how_far = f"{deviation(furthest)} ({furthest.strain:.0%} of the tolerance)"
     return f"All {len(found)} met; the furthest out: {name(furthest)}, {how_far}"
 
 

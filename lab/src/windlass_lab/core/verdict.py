@@ -16,8 +16,8 @@ FAIL = "fail"
 UNDECIDED = "undecided"
 # Shown, and not judged.
 INFORMATIVE = "informative"
-# What a row asks: a figure near another, a bound, an order; or what is so by its nature, as a ratio
-# of two configurations that do the same.
+# The kind of a row: a figure near another, a bound, an order; or one that is so by its nature, as a
+# ratio of two configurations that do the same.
 FIGURE = "figure"
 BOUND = "bound"
 ORDER = "order"
@@ -34,7 +34,7 @@ NOT_ENOUGH_RUNS = "not enough runs"
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far a measured mean may lie from its target: the largest of what is given.
+    """How far a measured mean may lie from its target: the largest of these.
 
     `absolute` is in the quantity's unit, `relative` a fraction of the target, `standard_errors` a
     multiple of the standard error of the difference between measured and reference mean.
@@ -49,11 +49,11 @@ class Tolerance:
         return max(self.fixed(target), self.of_spread(measured, reference))
 
     def fixed(self, target: float) -> float:
-        """What is allowed however few the runs are."""
+        """The allowed distance that does not depend on the runs."""
         return max(self.absolute, self.relative * abs(target))
 
     def of_spread(self, measured: Estimate, reference: Estimate | None) -> float:
-        """What is allowed for the spread of the runs."""
+        """The allowed distance for the spread of the runs."""
         error = measured.standard_error
         if reference is not None:
             error = math.hypot(error, reference.standard_error)
@@ -83,7 +83,7 @@ class Comparison:
     """One line of a verdict table. Figures are in `unit`; None where there is none.
 
     `verdict` is that against the reference, or against a bound of the lab's own; `paper` whether
-    the published figure or statement is met. What was built to have a property and has it is
+    the published figure or statement is met. A test that was built to have its property is
     `by_construction`. A row that is judged says by which `criterion`; `interval` holds the ends of
     the 95 % confidence interval where a bound or an order is judged.
     """
@@ -117,7 +117,7 @@ class Comparison:
 
     @property
     def strain(self) -> float:
-        """The deviation as a fraction of what is allowed; zero where there is no such width."""
+        """The deviation as a fraction of the tolerance; zero where there is none."""
         if self.deviation is None or self.high is None or self.low is None:
             return 0.0
         width = (self.high - self.low) / 2
@@ -154,9 +154,9 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a comparison is about, and what is known of it before judging.
+    """The figure that a comparison judges, with its values.
 
-    `case` and `key` tell which figure it is; `modern` is the same figure with a modern stack.
+    `case` and `key` identify the figure; `modern` is the same figure with a modern stack.
     `criterion` is what it is judged by. A bound or an order takes `fewest` runs, unless it is of a
     figure that is `exact`, the same in every run by theory.
     """

@@ -18,7 +18,7 @@ _NUMBER = r"(\d+(?:\.\d+)?)"
 
 
 def rule(words: str) -> Bounds | None:
-    """What a figure must be to meet these words; `None` for words without a rule.
+    """The bounds within which a figure meets these words; `None` for words without a rule.
 
     Beside fixed phrases: "about 2", "3 to 3.5", "at most 2", "at least 2", "below 2", "above 2".
     """

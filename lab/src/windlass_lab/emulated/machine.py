@@ -8,7 +8,7 @@ from pathlib import Path
 
 from windlass_lab.core.errors import LabError, RunError
 
-# What all runs of a folder share.
+# The file with the settings that all runs of a folder share.
 ABOUT = "about.json"
 # For the boot, on a busy machine.
 _BOOT_S = 300

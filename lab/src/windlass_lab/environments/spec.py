@@ -1,4 +1,4 @@
-"""What an agent sees, does and is rewarded for."""
+"""Observations, actions and rewards of an agent."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class Spec:
 
     @property
     def control(self) -> str:
-        """What the agent sets: "window", "pacing_rate", or nothing: the flow's "own" controller."""
+        """The agent sets the "window" or the "pacing_rate"; "own": the flow's controller does."""
         if self.action == "watch":
             return "own"
         return "pacing_rate" if self.action.startswith("pacing") else "window"
@@ -168,7 +168,7 @@ class Spec:
         )
 
     def first_observations(self, controls: np.ndarray) -> np.ndarray:
-        """What is seen after a reset: the initial windows, and nothing else yet."""
+        """The observations after a reset: the initial windows, and zeros for the rest."""
         observations = np.zeros((len(controls), len(OBSERVATION)), dtype=np.float32)
         observations[:, 0] = 0.0 if self.control == "pacing_rate" else controls
         return observations

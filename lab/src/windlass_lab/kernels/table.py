@@ -1,4 +1,4 @@
-"""What each kernel did, as tables."""
+"""Tables of the probe's results on each kernel: initial windows, packets by test, reactions."""
 
 import json
 from collections import defaultdict

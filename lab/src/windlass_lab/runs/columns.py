@@ -7,6 +7,6 @@ FLOW_COLUMNS = {
     "slope": "slope",
     "acked": "acked_packets",
 }
-"""What `Run.series` takes for flows, and the column that it is."""
+"""The names of series that `Run.series` takes for flows, with their columns."""
 QUEUE_COLUMNS = {"queue": "queue_packets", "average_queue": "average_queue"}
 """The same for queues."""

@@ -14,7 +14,7 @@ def render(title: str, rows: Sequence[Row], runs: Runs) -> str:
 
 
 def _facts(label: str, summary: Mapping) -> str:
-    """What one reads of a run first."""
+    """The line above a run's figures: name, duration, seed, marks, drops and fairness index."""
     index = (summary.get("fairness_index") or {}).get("steady")
     fairness = f", fairness index {index:.3f}" if index is not None else ""
     marks, drops = summary.get("marks"), summary.get("drops")

@@ -1,4 +1,4 @@
-"""What the figures of runs show: a row for each quantity, a panel for each run."""
+"""The panels in figures of runs: a row for each quantity, a panel for each run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -21,13 +21,13 @@ QUANTITIES = {
     "queue": ("Queue", "packets"),
     "average_queue": ("Average queue of RED", "packets"),
 }
-"""What can be plotted: its title and its unit."""
+"""The quantities that can be plotted, with title and unit."""
 # A panel is some 700 pixels wide, so more points than that on a curve cannot be seen.
 _POINTS = 2400
 
 
 class RunLike(Protocol):
-    """What is shown of a run (`windlass_lab.Run`)."""
+    """The parts of a run that a figure shows (`windlass_lab.Run`)."""
 
     @property
     def summary(self) -> Mapping:

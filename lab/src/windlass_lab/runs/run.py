@@ -1,4 +1,4 @@
-"""What a run gave: its summary and its time series, as polars data frames."""
+"""The results of a run: its summary and its time series, as polars data frames."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found."""
+    """The trials of a search, and its objectives."""
 
     trials: pl.DataFrame
     """A row per trial: `trial`, a column per axis, a column per objective (a mean over paths and
@@ -225,7 +225,7 @@ def _mean(values: Sequence[object]) -> float | None:
 
 @dataclass
 class _Proposals:
-    """What optuna proposes, a batch at a time."""
+    """The values that optuna proposes, a batch at a time."""
 
     study: SearchStudy
     asked: list[optuna.trial.Trial] = field(default_factory=list)

@@ -53,7 +53,7 @@ class SearchStudy:
     sampler: str
     seed: int
     paths: Sequence[Mapping[str, object]]
-    """What is changed in the scenario, path by path. Each trial runs on all of them."""
+    """Changes of the scenario, path by path. Each trial runs on all of them."""
     unseen: Sequence[Mapping[str, object]]
     """The same of paths that judge the best trials and take no part in the search."""
     first: Sequence[Mapping[str, object]]

@@ -1,4 +1,4 @@
-"""What became of the same hosts: in another survey, or over the other version of IP."""
+"""Verdicts on the same hosts compared: in another survey, or over the other version of IP."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

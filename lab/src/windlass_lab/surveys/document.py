@@ -79,7 +79,7 @@ def _windows(hosts: Sequence[Host], exact: bool) -> dict[str, int]:
 
 
 def _figures(survey: Survey) -> dict:
-    """What the thesis's figures 4.14 to 4.17 show, of this survey."""
+    """The data of the thesis's figures 4.14 to 4.17, for this survey."""
     of_tests = means(survey.runs)
     rows = []
     for host in survey.hosts:

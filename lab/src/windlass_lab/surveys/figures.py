@@ -40,7 +40,7 @@ def _published(of: Histogram, surveys: Sequence[Mapping]) -> Drawn:
 
 
 def statements(number: str, surveys: Sequence[Mapping]) -> list[tuple[str, ...]]:
-    """What the thesis says of a figure, and what these surveys have: rows of text."""
+    """The thesis's statements on a figure, with the surveys' values: rows of text."""
     rows = []
     for about in _WITH_TABLE.get(number, (number,)):
         for statement in STATEMENTS[about]:
@@ -141,7 +141,7 @@ def _draw(
 
 
 def _extent(values: Sequence) -> dict:
-    """What an axis needs to show the same values in each panel: numbers in order, or names."""
+    """Settings of an axis for the same values in each panel: numbers in order, or names."""
     if isinstance(values[0], int):
         return {"range": [values[0] - 0.7, values[-1] + 0.7]}
     order = {"categoryorder": "array", "categoryarray": values}

@@ -196,7 +196,7 @@ def _host(path: Path, line: int, row: Mapping[str, str]) -> Host:
 
 
 def _controller(row: Mapping[str, str]) -> str:
-    """What a survey with --cca has in place of a reaction."""
+    """The controller, which a survey with --cca has in place of a reaction."""
     found = row.get("controller", "")
     return UNDECIDED if found == "unknown" else found
 

@@ -1,4 +1,4 @@
-"""What the page and the text call the values of a survey."""
+"""The words for the values of a survey, on the page and in the text."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -74,7 +74,7 @@ def survey_row(survey: Mapping) -> tuple[str, ...]:
 
 
 def warnings(surveys: Sequence[Mapping]) -> list[str]:
-    """What a reader has to know of surveys that are not whole."""
+    """A sentence for each reason why a survey is not whole."""
     found = []
     for survey in surveys:
         done, listed, label = survey["done"], survey["listed"], survey["label"]
@@ -101,7 +101,7 @@ def contrast_lines(of: Mapping) -> list[str]:
 
 
 def comparison_lines(of: Mapping) -> list[str]:
-    """What two surveys have in common, and what differs."""
+    """Sentences on the hosts that two surveys share, and on the differences."""
     first, second = of["first"], of["second"]
     lines = [
         f"{of['in_both']} hosts are in both; {of['only_in_first']} only in {first}, "

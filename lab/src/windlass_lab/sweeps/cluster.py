@@ -29,7 +29,7 @@ _THREADS_S = 2.0
 
 @dataclass(frozen=True)
 class Done:
-    """What a task gives back."""
+    """The result of a task: its rows, and the time that it took."""
 
     rows: list[dict]
     seconds: float

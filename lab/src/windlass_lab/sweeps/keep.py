@@ -1,4 +1,4 @@
-"""What a row has of a summary."""
+"""The columns of a row that come from a summary."""
 
 from collections.abc import Mapping, Sequence
 

@@ -20,7 +20,7 @@ Take = Callable[[list[dict]], None]
 
 @dataclass(frozen=True)
 class _Part:
-    """What a task gives: the rows before it failed, if it did."""
+    """The result of a task: its rows, and the error that ended them, if it failed."""
 
     rows: list[dict]
     error: Exception | None = None
@@ -77,7 +77,7 @@ def run_points(runner: Runner, points: Iterator[Point], jobs: int, take: Take) -
                 if not pool.waiting:
                     return
                 pool.take_next()
-            # What has not begun is later in the order than what failed.
+            # Tasks that have not begun are later in the order than the one that failed.
             pool.take_rest()
         except BaseException:
             stop.set()

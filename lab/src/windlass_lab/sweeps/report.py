@@ -11,7 +11,7 @@ class Report:
 
     def __init__(self, things: str) -> None:
         self._things = things
-        self._began = self._told = time.monotonic()
+        self._began = self._printed_s = time.monotonic()
         self._at_first: int | None = None
 
     def __call__(self, done: int, of: int) -> None:
@@ -19,9 +19,9 @@ class Report:
         now = time.monotonic()
         if self._at_first is None:
             self._at_first, self._began = done, now
-        if not sys.stderr.isatty() or (now - self._told < _EVERY_S and done < of):
+        if not sys.stderr.isatty() or (now - self._printed_s < _EVERY_S and done < of):
             return
-        self._told = now
+        self._printed_s = now
         left = ""
         if (new := done - self._at_first) > 0 and done < of:
             left = f", {(now - self._began) / new * (of - done):.0f} s left"

@@ -71,8 +71,8 @@ def program() -> str:
 
 
 class RowFile:
-    """Rows in a file, a line each, appended as they come. The first line says of what study they
-    are, so that a sweep goes on where it ended. A file without rows is taken away in the end.
+    """Rows in a file, a line each, appended as they come. The first line identifies the study, so
+    that a sweep goes on where it ended. A file without rows is taken away in the end.
     """
 
     def __init__(self, path: Path, study: Study, resume: bool) -> None:

@@ -21,7 +21,7 @@ _Made = TypeVar("_Made")
 SCHEMA = 1
 _KEYS = ("schema", "scenario", "seeds", "jitter", "axes", "keep")
 _RANGE_KEYS = ("from", "to", "count", "scale", "unit")
-# The table has them beside those of the axes and of what is kept.
+# Columns of the table beside those of the axes and of the figures that are kept.
 _COLUMNS = ("run", "seed")
 _DRAW_KEYS = ("distribution", "low", "high", "mean", "sd", "count", "seed", "unit")
 # Decimals down to a nanosecond.
@@ -83,7 +83,7 @@ def read(path: str | Path) -> Study:
 
 
 def read_as(path: str | Path, make: Callable[[Path, dict], _Made]) -> _Made:
-    """What `make` makes of a study file. Raises `LabError` that says what is wrong and where."""
+    """The study that `make` reads from a file. Raises `LabError` that names fault and place."""
     path = Path(path)
     try:
         keys = tomllib.loads(read_text(path))
@@ -96,12 +96,12 @@ def read_as(path: str | Path, make: Callable[[Path, dict], _Made]) -> _Made:
 
 
 class FaultError(Exception):
-    """What is wrong with a study, without its path."""
+    """A fault in a study; the message has no path."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """What sweeps and searches have in common."""
+    """The keys that sweeps and searches share."""
 
     scenario: Path
     seeds: Sequence[int]

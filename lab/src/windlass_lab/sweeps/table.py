@@ -15,7 +15,7 @@ _UNSIGNED = range(2**64)
 
 
 def frame_of(rows: Sequence[Mapping], order: str = "run") -> pl.DataFrame:
-    """The rows by their number, the column `order`. What a row lacks is null.
+    """The rows by their number, the column `order`. A figure that a row lacks is null.
 
     A column of numbers with a fraction among them is one of fractions. One that mixes kinds, or has
     tables or lists, is one of texts: as `--set` takes them. Raises `LabError` without rows.

@@ -15,8 +15,8 @@
     script.textContent = await unpack("library");
     document.head.append(script);
   })();
-  // What a narrow screen needs to show rows as cards: headings beside the cells, and roles, as the
-  // layout takes those of a table away. In the markup they would be a fifth of a long page.
+  // On a narrow screen rows are cards. These need headings beside the cells, and roles, as the layout
+  // takes those of a table away. In the markup they would be a fifth of a long page.
   for (const table of document.querySelectorAll(".verdicts")) {
     const headings = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
     table.setAttribute("role", "table");
@@ -90,7 +90,7 @@
       dragmode: touch ? false : "zoom",
       xaxis: axisOf(spec.layout.xaxis),
       yaxis: axisOf(onPaper ? spec.layout.yaxis : yaxis),
-      // What the reader has zoomed to survives a change of theme.
+      // The reader's zoom survives a change of theme.
       uirevision: "kept",
     };
   }

@@ -90,8 +90,8 @@ class Testbed:
         text: bool | None = None,
     ) -> subprocess.Popen:
         """Starts a program in a node (outside of all where `node` is empty)."""
-        # A group of its own: Ctrl-C reaches it by way of `close`. What enters a namespace does not
-        # fork, so that the id is the program's own.
+        # A group of its own: Ctrl-C reaches it by way of `close`. `nsenter` does not fork, so that
+        # the id is the program's own.
         enter = ["nsenter", f"--net={remove.NETNS / self.namespace(node)}"] if node else []
         environment = {**os.environ, remove.RUN_VARIABLE: self.run}
         try:

@@ -16,7 +16,7 @@ from windlass_lab.testbed.topology import Experiment
 _NEEDED = dict.fromkeys(("chrt", "nsenter", "setpriv", "unshare"), "util-linux")
 _USEFUL = {"iperf3": "iperf3", "iperf": "iperf", "nginx": "nginx-light", "curl": "curl"}
 _CONTROLLERS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-# What it means if `has_real_time` is false.
+# The consequence if `has_real_time` is false.
 LATE_LINKS = (
     "packets of a link wait for other programs, as this process may not use SCHED_FIFO "
     "(inside a cgroup of the cpu controller, for example)"

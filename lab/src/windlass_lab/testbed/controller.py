@@ -43,9 +43,9 @@ def in_kernel(windlass: Path, progress: Progress) -> Iterator[None]:
 def _load(windlass: Path, progress: Progress) -> bool:
     """Whether it was not there before."""
     if NAME not in check.controllers():
-        progress(f"kernel: {_told(windlass, 'load', 'new-ecn')}")
+        progress(f"kernel: {_output_of(windlass, 'load', 'new-ecn')}")
         return True
-    loaded = json.loads(_told(windlass, "status", "--json"))
+    loaded = json.loads(_output_of(windlass, "status", "--json"))
     found = next(
         (entry["parameters"] for entry in loaded["controllers"] if entry["name"] == NAME), None
     )
@@ -65,12 +65,12 @@ def _unload(windlass: Path, lock: IO[str], progress: Progress) -> None:
         progress(f"kernel: {NAME} stays, another run uses it: windlass cc unload new-ecn")
         return
     try:
-        progress(f"kernel: {_told(windlass, 'unload', 'new-ecn')}")
+        progress(f"kernel: {_output_of(windlass, 'unload', 'new-ecn')}")
     except LabError as error:
         progress(str(error))
 
 
-def _told(windlass: Path, *words: str) -> str:
+def _output_of(windlass: Path, *words: str) -> str:
     """The output of `windlass cc`. Its own process group keeps Ctrl-C from ending it halfway."""
     done = subprocess.run(
         [str(windlass), "cc", *words],

@@ -26,8 +26,8 @@ class State(NamedTuple):
 
 
 def read(path: Path, port: str, direction: str, ended_s: float) -> list[State]:
-    """What the log says of a path. The link ended, and wrote its last line, at `ended_s`, which is
-    how its clock is known.
+    """The states of a path in the link's log. The link ended, and wrote its last line, at
+    `ended_s`, by which its clock is known.
     """
     try:
         with path.open(newline="", encoding="utf-8") as file:

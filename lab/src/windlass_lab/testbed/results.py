@@ -111,8 +111,8 @@ def as_csv(rows: Iterable[Row]) -> str:
 def flow_summary(
     flow: Flow, samples: Sequence[Sample], rows: Sequence[Row], experiment: Experiment
 ) -> dict:
-    """What is known of a flow, under the keys of the simulator; `null` for what a kernel does not
-    tell.
+    """The figures of a flow, under the keys of the simulator; `null` for those that a kernel does
+    not report.
     """
     last = samples[-1]
     rtt_min_ms = flow.rtt_min_ms

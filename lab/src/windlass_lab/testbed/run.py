@@ -84,7 +84,7 @@ def run(
 def _make(out: Path, experiment: Experiment) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
-        # What was there is of another run from now on.
+        # An old summary must not pass for this run's.
         (out / SUMMARY).unlink(missing_ok=True)
         for program in experiment.programs:
             # `windlass link` writes over no log.

@@ -1,4 +1,4 @@
-//! What is no TCP.
+//! Packets of other protocols than TCP: UDP and ICMP.
 
 use super::command::datagram;
 use super::*;

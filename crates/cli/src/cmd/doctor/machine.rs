@@ -1,4 +1,4 @@
-//! What this process and its user have: programs, capabilities, Python.
+//! Facts about this process and its user: programs, capabilities, Python.
 
 use super::check::Capability;
 use super::check::Finding::{self, Missing, Present};

@@ -269,7 +269,7 @@ pub(crate) struct DaemonArgs {
     /// Where the other commands find it [default: /run/windlass/ecn-proxy.sock]
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
-    /// What is logged: off, error, warn, info, debug or trace, or directives of RUST_LOG's syntax
+    /// Level of the log: off, error, warn, info, debug or trace, or directives of RUST_LOG's syntax
     /// such as warn,windlass_ecn_proxy=debug [default: info]
     #[arg(long, value_name = "LEVEL")]
     pub log: Option<String>,

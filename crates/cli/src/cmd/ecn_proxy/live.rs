@@ -26,7 +26,7 @@ struct Sample {
     hosts: Vec<Value>,
 }
 
-/// What a proxy does: rates of its counters, interfaces, hosts.
+/// Panels of a proxy's live view: rates of its counters, interfaces, hosts.
 #[derive(Default)]
 struct ProxyPanels {
     last: Option<Sample>,

@@ -27,7 +27,7 @@ sh -c 'sleep 1; iperf3 -t 60 -c $WINDLASS_OUTSIDE'
   windlass link --delay 20ms -- windlass link --loss 1% -- bash        # one link behind the other
   windlass link --rate 10M --delay 5ms --port a@left=10.0.0.1/24 --port b@right=10.0.0.2/24
 
-COMMAND runs in a network namespace of its own. What it sends leaves by the link (up), and comes out \
+COMMAND runs in a network namespace of its own. Its packets leave by the link (up), and come out \
 at $WINDLASS_OUTSIDE, an address of the namespace that windlass was started in (the first that is \
 free of 100.64.0.1, 100.64.16.1, ..., or that of --block); the answers come back down. Without root, where user namespaces \
 are allowed, the outside is an empty namespace: --outside runs a server in it. COMMAND sees no other \

@@ -1,12 +1,12 @@
 //! The files of the crates that `windlass new` writes. `{{NAME}}` and the like are placeholders.
 
-/// What a crate adds to Windlass.
+/// A kind of crate that extends Windlass.
 pub(super) struct Kind {
-    /// What it is, in texts.
+    /// The noun for the extension in texts.
     pub(super) what: &'static str,
     /// The method of the registry that adds it.
     pub(super) method: &'static str,
-    /// What the command does with it, for the README.
+    /// How the command uses the extension, for the README.
     pub(super) uses: &'static str,
     /// The files of this kind alone.
     pub(super) files: [(&'static str, &'static str); 3],

@@ -1,4 +1,4 @@
-//! What `windlass probe` prints for people.
+//! The text output of `windlass probe`.
 
 use crate::stdout;
 use windlass_probe::SynAck;

@@ -137,7 +137,7 @@ pub(crate) struct Run {
     /// for each seed in it
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write no time series of queues, which are most of what is written
+    /// Write no time series of queues, which take most of the space
     #[arg(long, requires = "out")]
     pub flows_only: bool,
     /// Write time series as Parquet instead of CSV; a run keeps them in memory until its end

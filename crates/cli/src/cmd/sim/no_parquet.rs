@@ -1,4 +1,4 @@
-//! What stands for `parquet.rs` in a build without the feature `parquet`.
+//! Replaces `parquet.rs` in a build without the feature `parquet`.
 
 use std::io::{self, ErrorKind, Write};
 use windlass_sim::series::columns::Table;

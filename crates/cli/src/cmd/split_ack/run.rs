@@ -32,14 +32,14 @@ struct Report<'a> {
     compared: Option<Compared<'a>>,
 }
 
-/// What `--baseline` adds.
+/// Results that `--baseline` adds to the output.
 #[derive(Serialize)]
 struct Compared<'a> {
     baseline: &'a Measured,
     pairs: &'a [Pair],
 }
 
-/// What one run of the command gave.
+/// Results of one run of the command.
 #[derive(Serialize)]
 pub(super) struct Measured {
     pub exit_status: u8,

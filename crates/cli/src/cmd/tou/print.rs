@@ -1,4 +1,4 @@
-//! What `windlass tou` says on standard error.
+//! Messages of `windlass tou` on standard error.
 
 use super::args::Verbosity;
 use crate::envelope::Document;

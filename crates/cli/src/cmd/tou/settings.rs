@@ -60,7 +60,7 @@ pub(super) fn qlog_folder(path: Option<&Path>) -> Result<Option<qlog::Folder>, F
 /// The folder of this process.
 static QLOG: OnceLock<qlog::Folder> = OnceLock::new();
 
-/// What has become of the files in the folder.
+/// The error of the first file in the folder that could not be written, if there is one.
 pub(super) fn qlog_written() -> Result<(), Failure> {
     let Some(folder) = QLOG.get() else { return Ok(()) };
     let failed = |error| {

@@ -93,7 +93,7 @@ fn begin(mut command: Command) -> Child {
     child
 }
 
-/// The rest of what a child prints, and its end.
+/// The bytes that a child still prints, and whether it succeeds.
 fn drain(mut child: Child) -> (usize, bool) {
     let mut rest = vec![];
     child.stdout.take().expect("piped").read_to_end(&mut rest).expect("a pipe");

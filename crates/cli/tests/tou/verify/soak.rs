@@ -23,7 +23,7 @@ const SHORT: usize = 20_000;
 /// The period of the disturbances.
 const PERIOD_S: u64 = 120;
 
-/// What happens at a second of the period.
+/// A change of the networks at a second of the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Disturbance {
     /// The NAT of a host forgets its mappings, and gives out other ports.

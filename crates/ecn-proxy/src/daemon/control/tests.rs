@@ -39,7 +39,7 @@ fn serve(path: &Path) -> Socket {
     socket
 }
 
-/// What comes back for these bytes.
+/// Sends these bytes to the daemon's socket and returns its answer.
 fn answer_to(path: &Path, bytes: &[u8]) -> String {
     let mut stream = UnixStream::connect(path).expect("a daemon");
     // The daemon may refuse before it has read everything.

@@ -11,7 +11,7 @@ use windlass_tcp::stream::Stream;
 use windlass_tcp::{Connection, Flags, Profile, Segment};
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-/// What a server may hold for a connection: its receive buffer and its state.
+/// A bound of the server's memory for a connection, in bytes: its receive buffer and its state.
 const MEMORY_MAX: usize = 64 << 10 | 8 << 10;
 const DELAY: Span = Span::from_millis(5);
 
@@ -144,7 +144,7 @@ impl World {
         panic!("the server does not close");
     }
 
-    /// What the server answers to a segment without payload.
+    /// The server's answer to a segment without payload.
     fn reply(&mut self, flow: &Flow, sent: Segment) -> Option<Segment> {
         self.server.handle_packet(self.now, &packet(flow, &sent, Ecn::NotEct, &[]));
         self.server.poll_packet(self.now).map(|bytes| segment(&bytes))

@@ -24,7 +24,7 @@ struct Waiting {
     until: Option<Time>,
 }
 
-/// What a segment for a connection in TIME-WAIT leads to.
+/// The response to a segment for a connection in TIME-WAIT.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Reaction {
     Answer(Segment),

@@ -97,7 +97,8 @@ impl Relayed {
         }
     }
 
-    /// What the host gets when a peer sends `data` to its relayed address.
+    /// Sends `data` from a peer to the relayed address, and returns what the host receives: the
+    /// peer and the data.
     fn receive_from(&mut self, peer: SocketAddr, data: &[u8]) -> Option<(SocketAddr, Vec<u8>)> {
         self.server.handle_relayed(self.now, self.socket?, peer, data);
         match self.server.poll_transmit()? {

@@ -91,7 +91,7 @@ fn a_syn_asks_for_ecn_again_until_it_is_answered() {
 #[test]
 fn each_end_gets_the_answer_that_it_understands() {
     let (ask, syn_ack) = (Flags::ECE | Flags::CWR, Flags::SYN | Flags::ACK);
-    // What the opener asks, what the other end answers, what the opener gets; who has ECN.
+    // Flags of the opener's SYN, of the answer, and of the answer that the opener gets; the end with ECN.
     for (asks, answers, gets, ecn_end) in [
         (NONE, Flags::ECE, NONE, Some(SERVER)),
         (ask, NONE, Flags::ECE, Some(CLIENT)),

@@ -20,14 +20,14 @@ keys! {
         start_step: Option<Span>,
         /// When the application stops writing. Default: never.
         stop: Option<At<Span>>,
-        /// What the application writes. Default: bulk.
+        /// Amount and timing of the data that the application writes. Default: bulk.
         app: Option<AppKeys>,
         #flatten tcp: TcpKeys,
     }
 }
 
 choice! {
-    /// What a TCP sender writes.
+    /// Amount and timing of the data that a TCP sender writes.
     enum AppKeys as "an application" {
         /// As much as the connection takes.
         Bulk(BulkKeys) = "bulk",

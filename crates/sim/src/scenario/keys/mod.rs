@@ -38,7 +38,7 @@ keys! {
         schema: At<Version>,
         /// A short name, also that of the results.
         name: Name,
-        /// What the experiment shows.
+        /// The purpose of the experiment, in a sentence.
         description: Option<String>,
         /// Simulated time.
         duration: At<Span>,

@@ -1,4 +1,4 @@
-//! What a link does over time.
+//! Keys for a link that varies: rate, delay, token buckets, aggregation and outages.
 
 use crate::scenario::decode::{At, Context, Decode};
 use crate::scenario::definitions::{Definitions, described};
@@ -11,7 +11,7 @@ use windlass_base::{BitRate, Span};
 use windlass_link_model::{DeliveryTrace, RateOverTime, Steps};
 
 keys! {
-    /// What a direction of a link does beside its rate and delay.
+    /// Variations of a link's direction beside its rate and delay.
     struct OverTimeKeys {
         /// A token bucket behind the queue: packets beyond it wait. Default: none.
         shaper: Option<At<TokenBucketKeys>>,
@@ -25,7 +25,8 @@ keys! {
 }
 
 keys! {
-    /// What a direction of a link does over time, where it is described outside a scenario.
+    /// Rate, delay and other variations of a link's direction, where it is described outside a
+    /// scenario.
     struct LinkOverTimeKeys {
         /// Rate, or rate over time. Default: unlimited.
         rate: Option<RateKeys>,

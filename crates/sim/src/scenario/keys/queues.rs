@@ -42,7 +42,7 @@ keys! {
 }
 
 words! {
-    /// What RED does to a packet chosen at random.
+    /// How RED signals congestion to a packet that its drop probability selects.
     enum ActionKeys as "an action" {
         /// Drop it.
         Drop = "drop",
@@ -52,7 +52,7 @@ words! {
 }
 
 words! {
-    /// What RED does when the average is so high that no packet is let through untouched.
+    /// How RED treats arrivals while the average is above the range of early signals.
     enum AboveMaxKeys as "what happens above max" {
         /// Drop every arrival.
         DropAll = "drop-all",
@@ -76,14 +76,14 @@ keys! {
         p_max: Option<Probability>,
         /// Mean packet size, by which idle time is converted to packets, in bytes. Default: 500.
         mean_packet_bytes: Option<Positive>,
-        /// What happens to packets chosen at random. Default: mark.
+        /// Treatment of packets that RED selects early. Default: mark.
         action: Option<ActionKeys>,
         /// Floyd's practice of spacing marks, instead of the formula printed in 1993. Default: true.
         wait: Option<bool>,
         /// The probability rises from p_max to 1 between max and twice max, instead of jumping.
         /// Default: true; self-configuring-red: false.
         gentle: Option<bool>,
-        /// What happens above max (gentle: twice max). Default: drop-all.
+        /// Treatment of arrivals above max (gentle: twice max). Default: drop-all.
         above_max: Option<AboveMaxKeys>,
     }
 }
@@ -131,7 +131,7 @@ keys! {
         most_flows: Option<Positive>,
         /// Full SRED: packets of flows with more than their share are chosen more often. Default: true.
         full: Option<bool>,
-        /// What happens to packets chosen at random. Default: mark.
+        /// Treatment of packets that SRED selects. Default: mark.
         action: Option<ActionKeys>,
     }
 }
@@ -143,7 +143,7 @@ keys! {
         limit: Option<Limit>,
         /// The probability for each packet. Default: 0.01.
         probability: Option<Probability>,
-        /// What happens to packets chosen at random. Default: mark.
+        /// Treatment of the packets selected. Default: mark.
         action: Option<ActionKeys>,
     }
 }

@@ -28,11 +28,11 @@ keys! {
         initial_ssthresh: Option<At<Window>>,
         /// A limit of the window beside cwnd and the receiver's.
         window_limit: Option<At<Window>>,
-        /// What an ACK counts for in window growth.
+        /// The amount that an ACK adds to the window: one segment, or by the bytes it acknowledges.
         growth: Option<GrowthKeys>,
         /// The same in congestion avoidance. Default: as `growth`.
         avoidance_growth: Option<GrowthKeys>,
-        /// What a cut of the window starts from.
+        /// The base of a window reduction: cwnd or FlightSize.
         reduction_base: Option<ReductionKeys>,
         /// Windows after a cut are whole segments.
         whole_segment_cuts: Option<bool>,
@@ -61,7 +61,7 @@ keys! {
         undo: Option<bool>,
         /// After a timeout two ACKs tell whether data is lost or late (F-RTO, RFC 5682).
         frto: Option<bool>,
-        /// What the window allows goes out over the round trip and not at once, the initial window
+        /// Segments that the window allows are spread over the round trip, the initial window
         /// excepted.
         pacing: Option<bool>,
         /// A fast retransmit inside the window of an earlier one cuts again.
@@ -241,7 +241,7 @@ keys! {
 }
 
 choice! {
-    /// What an ACK counts for in window growth.
+    /// The amount that an ACK adds to the window.
     enum GrowthKeys as "a way of growth" {
         /// One segment, however little it acknowledges.
         PerAck(NoSettingsKeys) = "per-ack",
@@ -259,7 +259,7 @@ keys! {
 }
 
 words! {
-    /// What a cut of the window starts from.
+    /// The base of a window reduction.
     enum ReductionKeys as "what a cut starts from" {
         /// The window in force.
         Window = "window",

@@ -58,8 +58,8 @@ keys! {
 }
 
 keys! {
-    /// What a link is like. Rate, delay, queue and device queue are the same both ways unless `back` says otherwise;
-    /// all else holds forward only.
+    /// Properties of a link. Rate, delay, queue and device queue are the same both ways unless
+    /// `back` says otherwise; all else holds forward only.
     struct PathKeys {
         /// Rate, or rate over time. Default: unlimited, so that no queue builds.
         rate: Option<RateKeys>,
@@ -67,8 +67,8 @@ keys! {
         delay: DelayKeys,
         /// The queue in front of it. Default: droptail.
         queue: Option<QueueRef>,
-        /// What the device takes from the queue ahead of the wire, as a network card's ring does: as much as
-        /// it sends in this time. Default: nothing.
+        /// The device's own queue ahead of the wire, such as a network card's ring: as much as the
+        /// device sends in this time. Default: none.
         device_queue: Option<Span>,
         /// Loss after the queue. Default: none.
         loss: Option<LossKeys>,
@@ -89,7 +89,7 @@ keys! {
         delay: Option<DelayKeys>,
         /// The queue. Default: as forward.
         queue: Option<QueueRef>,
-        /// What the device takes from the queue ahead of the wire. Default: as forward.
+        /// The device's own queue ahead of the wire. Default: as forward.
         device_queue: Option<Span>,
         /// Loss after the queue. Default: none.
         loss: Option<LossKeys>,

@@ -67,7 +67,7 @@ fn ecn_proxy<T>(
     Some(Middlebox::EcnProxy { node, served, policy })
 }
 
-/// What treats the connections: a policy of Windlass's own proxy, or the paper's state machine.
+/// Mechanism of an ECN proxy: a policy of Windlass's own, or the paper's state machine.
 enum Mechanism {
     Policy(SenderPolicy),
     Paper(DuplicateAcks),

@@ -1,4 +1,4 @@
-//! What a link does over time, checked.
+//! Checks the variations of a link over time.
 
 use crate::scenario::decode::{At, Context, Decode};
 use crate::scenario::keys::{

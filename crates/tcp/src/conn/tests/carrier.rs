@@ -131,7 +131,7 @@ fn another_path_starts_the_controller_anew() {
     s.drain();
     assert_eq!(s.connection.cwnd(), initial, "the flight was lost on the old path");
     assert_eq!(s.skip().len() as f64, initial / 1000.0, "all of the window");
-    // What was sent again took the new path: its loss counts.
+    // The retransmissions took the new path: their loss counts.
     s.advance_ms(2500);
     assert!(s.connection.cwnd() < initial);
     assert!(s.connection.ssthresh() < 10_000);

@@ -105,7 +105,7 @@ fn reno_leaves_a_second_loss_of_the_window_to_the_timer() {
     s.expect_nothing();
     s.recv_times(3, ". 1 ack 3001");
     s.expect_nothing();
-    assert_eq!(s.connection.stats().fast_retransmits, 1, "RFC 6582 §3.2 step 1");
+    assert_eq!(s.connection.stats().fast_retransmits, 1, "RFC 6582 §3.2 step 2");
     s.advance_ms(1000);
     s.expect(&[". 3001:4001 ack 1"]);
 }

@@ -15,7 +15,7 @@ enum Step {
     Ack {
         advance: u64,
         window: u16,
-        /// What it reports beyond: start and end likewise.
+        /// SACK blocks beyond the cumulative ACK: start and end likewise.
         sack: Vec<(u64, u64)>,
         echo: bool,
     },
@@ -65,7 +65,7 @@ fn ack_line(s: &Script, advance: u64, window: u16, sack: &[(u64, u64)], echo: bo
     format!("{}. 1 ack {ack} win {window}{sack}", if echo { "E" } else { "" })
 }
 
-/// The end of what a run occupies.
+/// The sequence number after the last one that the run occupies, its FIN included.
 fn end(run: &Run) -> u64 {
     let fin = u64::from(run.first.flags.contains(crate::Flags::FIN));
     run.stream_offset + 1 + u64::from(run.first.payload_len) * u64::from(run.count) + fin

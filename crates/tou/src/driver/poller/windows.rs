@@ -1,5 +1,5 @@
-//! Windows: the thread waits for all ports with poll, and a datagram wakes it. What else waits for many
-//! sockets there wants to own their reads and writes.
+//! Windows: the thread waits for all ports with poll, and a datagram wakes it. Other ways to wait
+//! for many sockets there require asynchronous reads and writes.
 
 use super::{Port, Readiness};
 use crate::loopback;

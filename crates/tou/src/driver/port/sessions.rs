@@ -1,4 +1,4 @@
-//! What the companion of a port sends, and where the datagrams of its sessions go.
+//! The companion of a port: its datagrams, and the paths of its sessions' datagrams.
 
 use super::{Port, PortState};
 use crate::driver::companion::{Companion, Destination, Own};

@@ -60,7 +60,7 @@ pub type Randomness = Box<dyn FnMut(&mut [u8]) + Send>;
 /// The system's choice of a source address for a destination.
 pub type SourceFor = Box<dyn Fn(IpAddr) -> Option<IpAddr> + Send>;
 
-/// What a [`Host`] is made with.
+/// Settings of a [`Host`].
 pub struct HostConfig {
     /// The host's identity.
     pub key: SecretKey,
@@ -182,7 +182,7 @@ impl fmt::Display for CloseReason {
 
 impl std::error::Error for CloseReason {}
 
-/// What happened.
+/// A report of the host to its caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 
-/// What the thread waits for.
+/// The socket that the thread polls.
 pub(crate) type Pollable = UnixStream;
 
 /// Wakes the thread.

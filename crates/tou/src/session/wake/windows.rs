@@ -4,7 +4,7 @@ use crate::loopback;
 use std::io;
 use std::net::UdpSocket;
 
-/// What the thread waits for.
+/// The socket that the thread polls.
 pub(crate) type Pollable = UdpSocket;
 
 /// Wakes the thread.

@@ -77,7 +77,7 @@ class Cell:
 
     @property
     def window(self) -> float:
-        """A connection's share of what the empty path holds, in segments."""
+        """A connection's share of the bandwidth-delay product, in segments."""
         path_bytes = self.rate_mbit * 1e6 / 8 * self.rtt_ms / 1000
         return path_bytes / _PACKET_BYTES / self.connections
 

@@ -1,4 +1,4 @@
-"""What the cells kept aside show: verdicts, the worst cells, and what these have in common."""
+"""Results of the cells kept aside: verdicts, the worst cells, and what these have in common."""
 
 import csv
 import io

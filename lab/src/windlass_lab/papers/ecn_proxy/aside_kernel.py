@@ -77,7 +77,7 @@ class KernelCell:
 
     @property
     def path(self) -> Mapping[str, object]:
-        """What `windlass link` gives each direction: half of the round trip, rate and queue."""
+        """Keys of `windlass link` for each direction: half of the round trip, rate and queue."""
         return {
             "rate": f"{self.cell.rate_mbit}Mbit/s",
             "delay": f"{self.cell.rtt_ms / 2:g}ms",

@@ -21,7 +21,7 @@ from windlass_lab.papers.ecn_proxy.runs import Run
 # The slowest published uploads of as many bytes take 606 s (median, five connections, no ECN).
 LIMIT_S = 1000.0
 TRAFFIC = {True: "cross traffic", False: "no cross traffic"}
-# What a table says of a test's runs.
+# Makes a table's cell of a test's runs.
 Cell = Callable[[Variant, Sequence[Run]], str]
 
 
@@ -119,7 +119,7 @@ def _shares(machine: Machine, cross: bool, runs: Runs) -> dict[str, float]:
 
 
 def tables(runs: Runs) -> list[dict]:
-    """What the senders did, by connections: a row of each variant in each table."""
+    """Times and counters of the senders, by connections: a row of each variant in each table."""
     return [
         _table("median time in seconds of the runs with all connections complete", runs, _seconds),
         _table("timeouts a connection, means", runs, _each("timeouts")),

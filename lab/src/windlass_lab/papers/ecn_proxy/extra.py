@@ -1,4 +1,4 @@
-"""What an experiment beyond the paper's tables is: its runs, its verdicts, and what is shown."""
+"""The parts of an experiment beyond the paper's tables: runs, verdicts, tables and plots."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -43,7 +43,7 @@ _NO_SACK: dict[str, object] = {"defaults.sack": False}
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """What a proxy does for a sender without ECN; `keys` are those of the simulator's proxy.
+    """A proxy's treatment of a sender without ECN; `keys` are those of the simulator's proxy.
 
     `configuration` is that of the paper's tests; `sack` whether the senders have SACK.
     """

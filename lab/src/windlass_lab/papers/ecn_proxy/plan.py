@@ -34,7 +34,7 @@ CLIENT_OPENS, IPV6 = "clientOpens", "ipv6"
 # A tenth of three tests each way, to be looked at and not judged: of each there is one run.
 DEMO = "demo"
 DEMO_SCALE = 0.1
-# What the runs of the simulator have before the first connection.
+# The time before the first connection in runs of the simulator.
 START_S = 1.0
 
 

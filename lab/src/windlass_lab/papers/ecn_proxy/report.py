@@ -20,8 +20,8 @@ Runs = Mapping[str, Sequence[Run]]
 
 
 def experiments(runs: Runs, real: bool, judged: bool = True) -> list[dict]:
-    """The documents of what was run, on kernels (`real`) or simulated; the figures of tables may be
-    but shown.
+    """The documents of the experiments that were run, on kernels (`real`) or simulated. Without
+    `judged` the figures of tables are for information.
     """
     fewest = FEWEST_RUNS if real else FEWEST_SEEDS
     found = []

@@ -15,7 +15,7 @@ from windlass_lab.papers.ecn_proxy.runs import Run, Store, jain
 # Threads of a program do not open their connections at the very same time.
 JITTER_MS = 10
 _LINE_EVERY_S = 5.0
-# What is kept of the senders' own counters.
+# The senders' counters that are kept.
 _SENDERS_COUNT = ("marks", "drops", "fast_retransmits", "timeouts")
 
 Progress = Callable[[str], None]
@@ -23,7 +23,7 @@ Progress = Callable[[str], None]
 
 @runtime_checkable
 class Simulated(Protocol):
-    """What the simulator can run: a scenario file with some keys of its own."""
+    """A test that the simulator can run: a scenario file with some keys of its own."""
 
     @property
     def name(self) -> str:

@@ -19,7 +19,7 @@ from windlass_lab.testbed.topology import (
     Topology,
 )
 
-# What testbeds are made for: the paper's tests, and cells kept aside.
+# Tests on kernels: the paper's tests, and cells kept aside.
 OnKernels = Test | KernelCell
 CONTROLLER = "cubic"
 _RED = (
@@ -125,7 +125,7 @@ def _router(test: OnKernels) -> Program:
 
 
 def _downs(test: OnKernels) -> tuple[str, str]:
-    """What is before each side's hosts, as TOML."""
+    """The path towards each side's hosts, as TOML."""
     if isinstance(test, KernelCell):
         path = toml_value(test.path)
         return path, path

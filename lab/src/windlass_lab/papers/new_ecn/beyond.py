@@ -129,7 +129,7 @@ def _modern_stack() -> Experiment:
         "column Linux in the tables above is from these runs. Fairness counts as surviving when "
         "the index is no more than 0.05 below that of the paper's stack and above those of ECN "
         "Reno and CUBIC with ECN. Setup 2 at p_max 0.1 was not fair to begin with.",
-        reading="What a modern stack adds to New-ECN hurts it above all in the handshake. A SYN "
+        reading="A modern stack hurts New-ECN above all in the handshake. A SYN "
         "is not ECN-capable (RFC 3168 section 6.1.1); where one is dropped at a full queue, the "
         "next goes out without ECN, and that flow is never marked, only dropped, for as long as "
         "it lives. Without marks New-ECN is Reno, and its share follows its round-trip time "

@@ -288,7 +288,7 @@ def _setup_2(
     says: str,
     words: Callable[[str, str], list[Check]],
 ) -> Experiment:
-    """`words` are the checks of what the text says, of New-ECN's case and ECN Reno's."""
+    """`words` makes the checks of the text's statements, of New-ECN's case and ECN Reno's."""
     stem = f"s2_2M_p{p_max}"
     cases, checks, bars = new_against_ecn(stem, tolerance)
     checks += words(cases[0].name, cases[1].name)

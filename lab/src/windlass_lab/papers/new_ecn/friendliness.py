@@ -1,4 +1,4 @@
-"""What other flows lose beside New-ECN, compared with beside as many more of their own kind."""
+"""Rates of other flows beside New-ECN, compared with beside as many more of their own kind."""
 
 from datetime import date
 
@@ -52,8 +52,8 @@ def what_others_lose() -> Experiment:
         id="friendliness",
         chapter="Beyond the paper",
         section="4.3, in the other flows' rates",
-        title="What others lose beside New-ECN",
-        shows="Section 4.3 has New-ECN's share of the link. What counts for the others is what "
+        title="Losses of other flows beside New-ECN",
+        shows="Section 4.3 has New-ECN's share of the link. The others' measure is the rate that "
         "they would have without it: beside three flows of New-ECN three of Reno get an eighth "
         "less than beside three more of Reno, and three of ECN Reno a twelfth less.",
         reading="The scripts of the paper had the receivers of New-ECN echo until CWR, its text "

@@ -30,7 +30,7 @@ from windlass_lab.papers.new_ecn.plan import (
 _CHAPTER = "New-ECN over ToU"
 _SCENARIO = "four_rtts_newecn"
 _SHORT_S = 15
-# What ToU has on here, and the profile linux of the simulator has not.
+# Options that ToU has on here, and the profile linux of the simulator has not.
 _AS_TOU = {"defaults.pacing": True, "defaults.undo": True, "defaults.frto": True}
 
 

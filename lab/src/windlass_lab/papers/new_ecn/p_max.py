@@ -28,7 +28,7 @@ _VALUES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.6, 1.0)
 _FIRST, _SECOND = "s1_10M", "s2_2M"
 _SETUPS = {_FIRST: "setup 1", _SECOND: "setup 2"}
 _KINDS = {"newecn": "New-ECN", "ecn": "ECN Reno"}
-# What is known of the reference: 0.987 to 0.997 from 0.05 to 0.4 (the middle is taken), 0.970 at 1,
+# Known figures of the reference: 0.987 to 0.997 from 0.05 to 0.4 (the middle is taken), 0.970 at 1,
 # and the cases of section 4.
 _TARGETS = {value: 0.992 for value in _VALUES if value <= 0.4} | {1.0: 0.970}
 _REFERENCES = {

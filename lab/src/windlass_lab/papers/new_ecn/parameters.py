@@ -17,7 +17,7 @@ _SETS: dict[str, tuple[str, dict[str, float]]] = {
     "short-queue": ("0.95, 0.75, 5", {"alpha_wnd": 0.95, "alpha_slp": 0.75, "beta": 5.0}),
     "quick": ("0.95, 0.5, 27", {"alpha_wnd": 0.95, "alpha_slp": 0.5, "beta": 27.0}),
 }
-# What "better in all respects" means: of each figure over that of the published parameters.
+# The bounds of "better in all respects", of each figure over that of the published parameters.
 _AS_FAIR, _SHORTER, _AS_FULL = Bounds(low=0.99), Bounds(high=1.0), Bounds(low=0.995)
 
 

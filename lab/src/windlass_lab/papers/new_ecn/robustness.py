@@ -1,4 +1,4 @@
-"""What New-ECN's fairness survives: "which tests should a protocol pass?" (section 5.1)."""
+"""New-ECN's fairness under disturbances: "which tests should a protocol pass?" (section 5.1)."""
 
 from windlass_lab.core.model import (
     Ascending,
@@ -66,7 +66,7 @@ def what_it_survives() -> Experiment:
         id="robustness",
         chapter="Beyond the paper",
         section="5.1, tests that a protocol should pass",
-        title="What the fairness survives",
+        title="Fairness under disturbances",
         shows="Four flows of setup 1 under eleven conditions: as they stand, with delayed ACKs, "
         "with packets of 1500 bytes, with 0.1 % of random loss, beside 3 Mbit/s of UDP, with a "
         "start every 10 s (from 40 s on), with echoes until CWR or in 3 or 8 ACKs (footnote 13), "

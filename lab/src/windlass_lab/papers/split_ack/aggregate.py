@@ -1,5 +1,5 @@
-"""What a survey says of all its servers together: the figures behind the thesis's statements on
-its Figures 4.14 to 4.17.
+"""Figures of all servers of a survey together, behind the thesis's statements on its Figures 4.14
+to 4.17.
 """
 
 import statistics

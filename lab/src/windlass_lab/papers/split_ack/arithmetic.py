@@ -11,8 +11,8 @@ def window_after(window: int, acks: int, acked: int, mss: int, *, per_ack: bool)
 
 
 def predicted_packets(acks: int, initial_window: int = 3) -> int:
-    """What the thesis takes a server to send that counts ACKs: its initial window, and two packets
-    for each ACK (section 4.2.2). Three ACKs free three segments only, however many their parts are.
+    """Packets that the thesis predicts of a server that counts ACKs: its initial window, and two
+    for each ACK (section 4.2.2). Three ACKs free three segments only, whatever their parts.
     """
     return initial_window + 2 * acks
 

@@ -37,7 +37,7 @@ _PHASES = {
     "CA": (_PER_BYTE, _PER_ACK),
     "SS + CA": (_PER_ACK, _PER_ACK),
 }
-# What a word of the paper means for the ratio of a figure with division to that without.
+# The bounds of each word of the paper, for the ratio of a figure with division to that without.
 _OF_TIMES = {
     "improves": Bounds(high=0.95),
     "no-op": Bounds(0.95, 1.05),

@@ -127,12 +127,12 @@ def _finish(
     while process.poll() is None:
         bed.check_alive()
         time.sleep(_TICK_S)
-    outcome = _told(bed, f"probe-{name}", process)
+    outcome = _report_of(bed, f"probe-{name}", process)
     progress(f"servers: {name} is done, {len(started)} to go")
     return name, summary.of_server(outcome)
 
 
-def _told(bed: Testbed, name: str, process: subprocess.Popen) -> dict:
+def _report_of(bed: Testbed, name: str, process: subprocess.Popen) -> dict:
     try:
         if process.returncode not in _PROBED:
             raise RunError(f"{name} ended with status {process.returncode}: {bed.complaint(name)}")

@@ -1,5 +1,5 @@
-"""What the simulated experiments share; the servers that are measured, and those of the paper that
-they stand for.
+"""Parts that the simulated experiments share; the servers that are measured, and those of the paper
+that they stand for.
 """
 
 from windlass_lab.core.model import Quantity
@@ -126,7 +126,7 @@ OTHERS = (
 )
 LWIP = ServerCase("lwip", "lwIP 2.1", LwipServer())
 SMOLTCP = ServerCase("smoltcp", "smoltcp 0.14, Reno", SmoltcpServer("0.14"))
-# What fills any window: longer than the largest that the probe offers.
+# Its page fills any window: it is longer than the largest that the probe offers.
 SMOLTCP_BEFORE = ServerCase(
     "smoltcp-0.12", "smoltcp 0.12, Reno", SmoltcpServer("0.12", page_bytes=900_000)
 )
@@ -134,7 +134,7 @@ HTTPS = (
     ServerCase("https-3", "this kernel, HTTPS, IW 3", KernelServer(3, tls=True)),
     ServerCase("https-10", "this kernel, HTTPS, IW 10", KernelServer(10, tls=True)),
 )
-# Table 4.12 is of AOL. What the thesis says of all sites is in `survey`, statement by statement.
+# Table 4.12 is of AOL. `survey` has the thesis's statements on all sites, one by one.
 POPULATION = ServerCase(
     "population",
     "600 servers",

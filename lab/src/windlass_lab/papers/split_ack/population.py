@@ -71,7 +71,7 @@ def _shuffled(values: Sequence, rng: random.Random) -> list:
 
 
 def data_packets(kind: Kind, parts: int) -> int:
-    """What a test brings by the arithmetic of the stack, if nothing is lost.
+    """The data packets of a test by the arithmetic of the stack, if nothing is lost.
 
     Each of the three ACKs frees a segment and lets the window grow by one; an ACK counter grows by
     one for each part.

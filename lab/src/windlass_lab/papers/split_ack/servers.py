@@ -1,5 +1,5 @@
-"""The fourth chapter of R. E. G. Normann's thesis: servers, measured from outside. What was in the
-Internet of 2011 cannot be asked again; stand-ins are, whose reaction is known.
+"""The fourth chapter of R. E. G. Normann's thesis: servers, measured from outside. The servers of
+2011 cannot be asked again; they have stand-ins whose reaction is known.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from windlass_lab.papers.split_ack.survey import POPULATION_EXPERIMENT
 
 _CHAPTER = "4 Test results"
 _KIND = "servers in a testbed"
-# Of what comes in whole numbers: this one and no other.
+# Of figures in whole numbers: this one and no other.
 _EXACTLY = Tolerance(absolute=0.5)
 _ALL = tuple(SPLITS)
 # Tests A to E and S, ten runs, and three seconds of silence in each.
@@ -167,13 +167,13 @@ def _arithmetic(short: bool) -> Experiment:
         id=f"4.2.2{suffix}",
         chapter=_CHAPTER,
         section="4.2.2, Tables 4.1 and 4.2",
-        title="What the tests bring where ACKs are counted" + (", in short" if short else ""),
+        title="Data packets of the tests where ACKs are counted" + (", in short" if short else ""),
         shows="An ACK counter with an initial window of 3 sends 9, 12, 18, 30, 42 packets: what "
         "three ACKs free, and a segment for each of their parts.",
         reading="The paper predicts its initial window and two packets for each ACK: 9, 15, 27, "
         "51 and 75 (Table 4.2). It prints 39 for test D, which is 3 + 36, the ACKs of test E. "
         "Parts of an ACK free no more than the ACK itself, so that 18 come at a split of 4: the "
-        "double of test A, as the paper measured. What comes is judged by that arithmetic; the "
+        "double of test A, as the paper measured. The packets are judged by that arithmetic; the "
         "table's numbers are judged by the paper's own rule.",
         quick=short,
         short=short,
@@ -234,7 +234,7 @@ def _preliminary() -> Experiment:
         chapter=_CHAPTER,
         section="4.3, Tables 4.3 to 4.11",
         title="Servers without splitting",
-        shows="What a server sends for three ACKs tells its initial window: that, and two packets "
+        shows="A server's packets for three ACKs tell its initial window: that, and two packets "
         "for each ACK.",
         reading="Each server of 2011 has a stand-in of today, named beside it; their figures are "
         "held against the stand-in's initial window and not against those of 2011, whose "
@@ -328,7 +328,7 @@ def _gains(case: ServerCase, packets: Mapping[str, float]) -> Iterator[Near]:
 
 
 def _resent() -> Iterator[Statement]:
-    """What gained did so at the cost of few retransmissions."""
+    """Servers that gained did so at the cost of few retransmissions."""
     for case, says, most in (
         (plan.SOLARIS, "retransmissions did not increase", 0.0),
         (plan.WINDOWS_2003, "only 2.5 % more are sent again", 2.5),
@@ -345,8 +345,8 @@ def _resent() -> Iterator[Statement]:
         )
 
 
-# What the text says of the companies' servers, by test E beside test A: data packets, how much the
-# runs differ (a standard deviation, in packets), and retransmissions.
+# The text's statements on the companies' servers, by test E beside test A: data packets, the spread
+# of the runs (a standard deviation, in packets), and retransmissions.
 _COMPANIES = (
     (plan.APPLE, "4.11(a)", "gain", "a small decrease of the data packets", Bounds(0.9, 0.99)),
     (plan.APPLE, "4.11(a)", "resent_points", "slightly more sent again", Bounds(low=0.1)),
@@ -371,7 +371,7 @@ def _of_companies() -> Iterator[Statement]:
 
 
 def _of_many_parts() -> Iterator[Statement]:
-    """What the text says of 200 ACKs for one, beside the same server without splitting."""
+    """The text's statements on 200 ACKs for one, beside the same server without splitting."""
     for key, says, means in (
         ("resent_points", "a large amount of retransmissions", Bounds(low=50)),
         ("kilobytes", "a few bytes", Bounds(high=1)),

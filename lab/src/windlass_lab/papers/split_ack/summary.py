@@ -173,7 +173,7 @@ def together(rows: Sequence[Mapping], counting: Sequence[Mapping]) -> dict:
     }
 
 
-# What a population's file calls the stacks, and what a survey is to say of them.
+# The names of the stacks in a population's file, and the reaction that a survey is to report.
 EXPECTED = {
     "rfc2581": "counts-acks",
     "rfc3465-1": "counts-bytes",

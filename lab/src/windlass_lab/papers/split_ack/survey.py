@@ -29,7 +29,7 @@ _SHOWN = 0.02
 _FEW = 0.1
 # A change that counts: a tenth.
 _UNCHANGED, _MORE = Bounds(0.9, 1.1), Bounds(low=1.1)
-# More, of all servers there are: no sample of them, so that any difference is one.
+# More. All servers are counted, not a sample, so any difference is real.
 _ANY_MORE = Bounds(low=math.nextafter(1.0, 2.0))
 
 
@@ -255,11 +255,11 @@ POPULATION_EXPERIMENT = Experiment(
     "new data. The survey tells each server's reaction and initial window.",
     reading="The 600 most visited sites of 2011 cannot be asked again. These servers are played in "
     "a mix that is like the thesis's text: 5 of 100 count ACKs, 30 react poorly as FreeBSD 7 did, "
-    "65 count bytes; initial windows of 1 to 16, so that 83 of 100 send 6 to 13 packets. What the "
-    "mix implies is so by construction, and says that the survey finds it. RTTs are 5 to 300 ms, "
-    "and every tenth path has a loss of 1 %. Not tested: the heights of the bars, since the scan "
-    "has no pictures; that splitting had extreme effects on some sites, which the thesis does not "
-    "name; and its time of over five hours, one test after the other.",
+    "65 count bytes; initial windows of 1 to 16, so that 83 of 100 send 6 to 13 packets. The "
+    "mix's properties hold by construction, and show that the survey finds them. RTTs are 5 to 300 "
+    "ms, and every tenth path has a loss of 1 %. Not tested: the heights of the bars, since the "
+    "scan has no pictures; that splitting had extreme effects on some sites, which the thesis does "
+    "not name; and its time of over five hours, one test after the other.",
     quick=False,
     seconds=190.0,
     first_result=criteria.FIRST_SURVEY,

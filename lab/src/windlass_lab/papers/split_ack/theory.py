@@ -1,4 +1,4 @@
-"""What the thesis says of slow start in theory, in sections 2.4 and 2.5: computed, and run."""
+"""The thesis's theory of slow start, in sections 2.4 and 2.5: computed, and run."""
 
 from collections.abc import Mapping
 

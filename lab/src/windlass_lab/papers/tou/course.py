@@ -1,4 +1,4 @@
-"""What the paper's statements need of a window over time, from a sender's samples."""
+"""Figures of a window over time for the paper's statements, from a sender's samples."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

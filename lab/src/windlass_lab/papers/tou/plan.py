@@ -58,7 +58,7 @@ class Cell:
 
 
 CELLS = tuple(Cell(size, loss, rtt) for size, loss in _LOADS for rtt in RTTS_MS)
-# What the paper's Figure 15 and the text beside it set netem to, and no figure shows.
+# Settings of netem in the paper's Figure 15 and the text beside it, which no figure shows.
 EMULATED = (
     Cell(30.0, 0.001, 100),
     Cell(30.0, 0.0, 100, jitter_ms=10),
@@ -167,8 +167,8 @@ def all_tests() -> list[Test]:
     return [Test(cell, contender) for cell in slowest for contender in contenders(cell)]
 
 
-# What both kernels have: today's defaults, but for the window, a send buffer that is no limit, and
-# what a transfer has learnt, which is not for the next.
+# The settings of both kernels: today's defaults, but for the window, a send buffer that is no
+# limit, and metrics of a transfer, which the next one does not get.
 _SYSCTLS: Mapping[str, str | int] = {
     "net.ipv4.tcp_rmem": f"4096 131072 {KERNEL_BUFFER_BYTES}",
     "net.ipv4.tcp_wmem": "4096 16384 16777216",

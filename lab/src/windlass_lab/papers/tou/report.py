@@ -78,7 +78,7 @@ def _section(paper: Paper, document: Mapping, runs: Runs, scale: float) -> dict:
 
 
 def _tables(comparisons: Sequence[Comparison]) -> list[dict]:
-    """What the paper says of the cells, what the lab asks of them, and what is shown only."""
+    """Tables of the cells: the paper's statements, the lab's bounds, figures for information."""
     said = [each for each in comparisons if each.key.startswith(KEY)]
     own = verdict_tables([each for each in comparisons if each not in said], ["measured"])
     of_paper = [
@@ -99,4 +99,4 @@ def _drawn(id_: str, cells: Sequence[Cell], runs: Runs) -> list[Drawn]:
 
 _EMULATED_IN = 15
 _AXES = (figures.TIME, figures.SEQUENCE)
-_SAID = "What the paper says, and whether it comes out"
+_SAID = "The paper's statements, and whether they hold"

@@ -18,9 +18,9 @@ CLOSE = (0.85, 1.15)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the runs say: a figure where there is one, whether the rule holds, and how many seeds
-    the contender with the fewest has; `found` are other figures in words. `met` is None where the
-    figure's interval has a part on either side of the rule's bounds.
+    """The result of a rule: a figure where there is one, whether the rule holds, and how many seeds
+    the contender with the fewest has; `found` are other figures in words. `met` is None
+    where the figure's interval has a part on either side of the rule's bounds.
     """
 
     met: bool | None

@@ -1,4 +1,4 @@
-"""What section 5 of the paper states, as data, and whether it comes out again.
+"""The statements of section 5 of the paper, as data, and whether they hold.
 
 The paper's ToU is `tou-classic` and its TCP Reno the kernel's with the settings of Figure 12. Its
 figures are of single runs; those of the lab are over the seeds.

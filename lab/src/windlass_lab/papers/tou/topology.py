@@ -32,7 +32,7 @@ def experiment(test: Test, losses: Losses) -> Experiment:
 
 
 def _varied(cell: Cell) -> str:
-    """What else the path of the data does, as keys of the link's file."""
+    """Jitter, reordering and duplication on the path of the data, as keys of the link's file."""
     keys = f', jitter = "{cell.jitter_ms}ms"' if cell.jitter_ms else ""
     keys += ", reorder = true" if cell.reorder else ""
     return keys + (f", duplicate = {cell.duplicate:g}" if cell.duplicate else "")

@@ -35,7 +35,7 @@ from windlass_lab.papers.tou.stream import LISTENING
 from windlass_lab.testbed.bed import Testbed, wait_until
 
 _PORT = 7000
-# What ToU may have under way: no limit, which is the receiver's window.
+# The send buffer of ToU: larger than the receiver's window, so that it is no limit.
 _SEND_BUFFER_BYTES = 2 * WINDOW_BYTES
 _READY_S = 60.0
 _TICK_S = 0.05

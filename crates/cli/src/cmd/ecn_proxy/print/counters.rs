@@ -41,7 +41,7 @@ pub(in crate::cmd::ecn_proxy) fn stats(
     stdout::table(&header, rows.into_iter())
 }
 
-/// What the answer has beside the counters: reasons, far hosts, connections in the table.
+/// Rows for the counts in groups: by reason, far hosts, connections in the table.
 fn groups(now: &Value) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     let reasons = ["bypassed", "passed_over", "ect_withdrawn"]

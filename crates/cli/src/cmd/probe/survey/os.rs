@@ -123,7 +123,7 @@ mod tests {
     use super::best_guesses;
 
     #[test]
-    fn the_best_guesses_are_told_with_their_accuracy() {
+    fn the_best_guesses_are_reported_with_their_accuracy() {
         let xml = r#"<?xml version="1.0" encoding="UTF-8"?>
             <!DOCTYPE nmaprun>
             <nmaprun scanner="nmap"><host><os><portused state="open" proto="tcp" portid="80"/>

@@ -6,7 +6,7 @@ use windlass_base::address::parse_ip;
 use windlass_probe::survey::{Exclusions, Pace};
 use windlass_probe::{Settings, Target};
 
-/// What a trial of a controller takes.
+/// The duration of a controller's trial, for the estimate of a dry run.
 const TRIAL: Span = Span::from_secs(12);
 
 /// The text of a dry run: hosts, pace and duration. Nothing has been sent yet.

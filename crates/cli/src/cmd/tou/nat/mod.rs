@@ -16,7 +16,7 @@ use windlass_rendezvous::behavior::{Findings, discover};
 const TLS_PORT: u16 = 443;
 const TLS_PATIENCE: Duration = Duration::from_secs(4);
 
-/// What was found over one version of IP.
+/// Results of the discovery over one version of IP.
 struct Found {
     server: SocketAddr,
     result: io::Result<Findings>,

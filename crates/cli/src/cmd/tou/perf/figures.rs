@@ -16,7 +16,7 @@ pub(super) struct Figures {
     pub(super) streams: Vec<StreamFigures>,
 }
 
-/// One connection at one end. The counters are of what this end sent, but for CE and segments
+/// One connection at one end. The counters are of data that this end sent, but for CE and segments
 /// received.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct StreamFigures {

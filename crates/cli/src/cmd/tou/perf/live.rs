@@ -25,7 +25,7 @@ pub(super) struct PerfPanels {
     retransmitted_per_s: Series,
 }
 
-/// What a connection did since the beginning.
+/// Sums and series of a connection since its beginning.
 #[derive(Clone, Default)]
 struct Stream {
     /// Of a sender its cwnd, of a receiver its rate.

@@ -271,7 +271,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_comes_is_a_message_or_told_in_one_short_line(
+        fn any_bytes_are_a_message_or_an_error_of_one_short_line(
             message in message(),
             changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
             noise in prop::collection::vec(any::<u8>(), 0..200),
@@ -283,7 +283,7 @@ mod tests {
             }
             for bytes in [changed, noise] {
                 match read(&mut &bytes[..]) {
-                    // What passes can be written again.
+                    // A message that was read can be written again.
                     Ok(message) => { line(&message); }
                     Err(fault) => {
                         let text = fault.to_string();

@@ -44,7 +44,7 @@ pub(super) struct Link {
 /// A connection of a test.
 pub(super) struct Carrier {
     pub(super) stream: TouStream,
-    /// Bytes at the beginning of what this end sends that are none of the test's.
+    /// Bytes at the beginning of this end's stream that are none of the test's.
     pub(super) head: u64,
     received: Arc<AtomicU64>,
 }

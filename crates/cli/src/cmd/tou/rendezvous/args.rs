@@ -105,7 +105,7 @@ pub(crate) struct LimitArgs {
     /// Relayed addresses of one key
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = whole::<u32>(1..=65_535))]
     pub allocations_per_key: u32,
-    /// What one relayed address carries, both ways together; more is dropped [default: no limit]
+    /// Rate limit of one relayed address, both ways together; more is dropped [default: no limit]
     #[arg(long, value_name = "RATE", value_parser = parse_relay_rate)]
     pub relay_rate: Option<BitRate>,
     /// Streams, TCP and TLS

@@ -1,4 +1,4 @@
-//! What the service manager hears of the server: systemd's protocol, which Unix sockets carry.
+//! Notices to the service manager in systemd's protocol, which uses a Unix socket.
 
 /// A state of the server.
 #[derive(Copy, Clone, Debug)]

@@ -93,7 +93,7 @@ path, SRTT the smallest of the open connections, and cwnd the sum of their conge
 
 Exit status: 0, also if none runs; 1 the folder of the sockets cannot be read; 2 bad arguments.";
 
-/// What all of them need.
+/// Options of every command that uses sessions.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "The session")]
 pub(crate) struct SessionArgs {

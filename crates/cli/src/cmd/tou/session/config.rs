@@ -20,7 +20,7 @@ use windlass_tou::session::RendezvousAddress;
 /// Largest accepted file in bytes.
 const LEN_MAX: u64 = 1 << 20;
 
-/// What the file says.
+/// Settings of the configuration file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Config {
     pub(crate) via: Vec<RendezvousAddress>,
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_key_is_told_from_a_mistyped_name() {
+    fn a_mistyped_key_is_distinguished_from_a_mistyped_name() {
         let error = peer_key(&KEY[1..], &BTreeMap::new()).expect_err("too short");
         assert!(error.contains("52 characters, this has 51"), "{error}");
     }

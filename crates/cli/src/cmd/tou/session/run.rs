@@ -55,8 +55,8 @@ pub(crate) fn run(args: &TouRun) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(outcome.exit_code))
 }
 
-/// What `work` returns; `None` if a signal comes first. Signals are blocked, and the capture, which takes
-/// them later, has not begun.
+/// Awaits `work` and returns its result; `None` if a signal comes first. Signals are blocked, and
+/// the capture, which takes them later, has not begun.
 async fn unless_signal<T>(signals: &Signals, work: impl Future<Output = T>) -> Option<T> {
     let mut work = pin!(work);
     let mut ticks = tokio::time::interval(SIGNALS_EVERY);

@@ -1,4 +1,4 @@
-//! What users write for a service of a peer, and for a port that leads there.
+//! Targets as users write them: a service of a peer, and a local port that leads there.
 
 use crate::value::Local;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -53,7 +53,7 @@ class Run:
 
     @property
     def share(self) -> float:
-        """What our side got for each bit of the neighbours."""
+        """The rate of our side over that of the neighbours."""
         return self.ours / self.theirs
 
 
@@ -149,7 +149,7 @@ def _wait(bed: Testbed, clients: Sequence[tuple[str, subprocess.Popen]]) -> None
 
 
 def _rate(bed: Testbed, name: str, side: Side) -> float:
-    """What was acknowledged, in Mbit/s."""
+    """The rate of acknowledged data, in Mbit/s."""
     try:
         printed = json.loads(_report(bed, name).read_text())
         if side.is_tou:
