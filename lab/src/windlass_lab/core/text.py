@@ -8,11 +8,13 @@ from pathlib import Path
 from windlass_lab.core.estimate import Estimate
 from windlass_lab.core.model import Paper
 from windlass_lab.core.verdict import (
+    APART,
     BOUND,
     FAIL,
     FIGURE,
     INFORMATIVE,
     KINDS,
+    MECHANISM,
     ORDER,
     PASS,
     TRIVIAL,
@@ -31,6 +33,7 @@ KIND_NAMES = {
     BOUND: "bounds",
     ORDER: "orders",
     TRIVIAL: "figures that are 1 by their nature",
+    MECHANISM: "figures of the paper's own mechanisms",
 }
 
 
@@ -91,8 +94,8 @@ def tally(comparisons: Sequence[Comparison]) -> Tally:
 
 
 def total(counts: Mapping[str, Count]) -> Count:
-    """All kinds together, but for what is so by its nature."""
-    found = [count for kind, count in counts.items() if kind != TRIVIAL]
+    """All kinds together, but for those that are counted apart."""
+    found = [count for kind, count in counts.items() if kind not in APART]
     return Count(
         sum(count.met for count in found),
         sum(count.not_met for count in found),

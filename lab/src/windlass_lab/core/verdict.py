@@ -16,13 +16,16 @@ FAIL = "fail"
 UNDECIDED = "undecided"
 # Shown, and not judged.
 INFORMATIVE = "informative"
-# The kind of a row: a figure near another, a bound, an order; or one that is so by its nature, as a
-# ratio of two configurations that do the same.
+# The kind of a row: a figure near another, a bound, an order; one that is so by its nature, as a
+# ratio of two configurations that do the same; or one of a mechanism that the paper used and its
+# own subject replaces. The last two are counted apart.
 FIGURE = "figure"
 BOUND = "bound"
 ORDER = "order"
 TRIVIAL = "trivial"
-KINDS = (FIGURE, BOUND, ORDER, TRIVIAL)
+MECHANISM = "mechanism"
+APART = (TRIVIAL, MECHANISM)
+KINDS = (FIGURE, BOUND, ORDER, *APART)
 # How near a measured figure must be to the published one: as a check asks, but at least a tenth,
 # since papers give single runs, and at most 15 %.
 _PUBLISHED_AT_LEAST = 0.10

@@ -110,12 +110,10 @@ def _ratio(
         fewest=fewest,
     )
     compared = held(subject, asked, Interval(found.low, found.high))
-    # An idle proxy changes nothing, with cross traffic or without.
-    return replace(compared, kind=TRIVIAL) if IDLE_PROXY in _names(tests) else compared
-
-
-def _names(tests: Sequence[Test]) -> list[str]:
-    return [test.configuration for test in tests]
+    # An idle proxy changes nothing, with cross traffic or without: neither where no end has ECN nor
+    # where both ends ask for it.
+    idle = above.configuration in (IDLE_PROXY, NATIVE_PROXY)
+    return replace(compared, kind=TRIVIAL) if idle else compared
 
 
 def held(subject: Subject, asked: Asked | None, span: Interval | None) -> Comparison:

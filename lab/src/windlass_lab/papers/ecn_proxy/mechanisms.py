@@ -12,7 +12,7 @@ from statistics import median
 from windlass_lab.core.interval import FEWEST_SEEDS
 from windlass_lab.core.model import Experiment
 from windlass_lab.core.plot_parts import Drawn
-from windlass_lab.core.verdict import Asked, Comparison
+from windlass_lab.core.verdict import MECHANISM, Asked, Comparison
 from windlass_lab.papers.ecn_proxy import criteria, duplicate_acks
 from windlass_lab.papers.ecn_proxy.by_connections import (
     COUNTS,
@@ -104,7 +104,7 @@ def _of_load(load: str, runs: Runs) -> Iterator[Comparison | None]:
         quantity = f"Upload, {load} conn.: Time, {above.label}, over {below.label}"
         tests_ = above.test(load), below.test(load)
         theirs = _published(*tests_) if printed else None
-        return over(
+        found = over(
             quantity,
             runs,
             *tests_,
@@ -113,6 +113,7 @@ def _of_load(load: str, runs: Runs) -> Iterator[Comparison | None]:
             theirs,
             headline=above is _VIRTUAL,
         )
+        return replace(found, kind=MECHANISM) if found and printed else found
 
     yield pair(_NO_ECT, _NATIVE, None, printed=True)
     same = pair(_NO_ECT, _NEITHER, criteria.NO_SLOWER, printed=True)

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Runs the tests of `cargo test ARGUMENT...`, two of its programs at a time: cargo starts one after
+the other, and many only wait for packets. Each program's output is shown whole when it ends.
+
+  scripts/run_tests.py test --locked --workspace
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+AT_A_TIME = 2
+# Those that take longest start first, so that none of them is left alone at the end.
+LONGEST = (
+    *("datapath", "traversal", "new", "controllers_namespaces", "tou", "namespaces"),
+    *("c_programs", "ecn_proxy", "daemon", "split_ack"),
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A test program, and the folder of its crate, in which cargo starts it."""
+
+    name: str
+    path: str
+    crate: Path
+
+
+def main(arguments: list[str]) -> int:
+    built = subprocess.run(
+        ["cargo", *arguments, "--no-run", "--message-format", "json-render-diagnostics"],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if built.returncode:
+        return built.returncode
+    programs = sorted(_programs(built.stdout), key=_place)
+    shown = Lock()
+
+    def run(program: Program) -> bool:
+        environment = os.environ | {"CARGO_MANIFEST_DIR": str(program.crate)}
+        ended = subprocess.run(
+            [program.path, "--quiet"],
+            cwd=program.crate,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        with shown:
+            print(f"     Running {program.crate.name} {program.name}\n{ended.stdout}", flush=True)
+            if ended.returncode:
+                print(f"{program.name} ended with {ended.returncode}", flush=True)
+        return ended.returncode == 0
+
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        passed = all(list(pool.map(run, programs)))
+    documented = subprocess.run(
+        ["cargo", *arguments, "--quiet", "--no-fail-fast", "--doc"], check=False
+    )
+    return 0 if passed and documented.returncode == 0 else 1
+
+
+def _programs(messages: str) -> Iterator[Program]:
+    for line in messages.splitlines():
+        message = json.loads(line)
+        if (
+            message["reason"] == "compiler-artifact"
+            and message["profile"]["test"]
+            and message["executable"]
+        ):
+            crate = Path(message["manifest_path"]).parent
+            yield Program(message["target"]["name"], message["executable"], crate)
+
+
+def _place(program: Program) -> tuple[int, str]:
+    known = program.name in LONGEST
+    return LONGEST.index(program.name) if known else len(LONGEST), program.path
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)
