@@ -4,7 +4,8 @@
 
 A link out of docs/ (to a source file, say) leads to a copy on the site. The comment
 `<!-- playground: FRAGMENT -->` in a page becomes the playground in a frame, with the settings of
-the fragment, where --playground says that it was built; on a forge it is nothing.
+the fragment, where --playground says that it was built; on a forge it is nothing. The comments
+from which tables of results are filled are left out.
 """
 
 import argparse
@@ -21,6 +22,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 FENCE = re.compile(r"^(```.*?^```)", re.MULTILINE | re.DOTALL)
 PLAYGROUND = re.compile(r"<!-- playground: (\S+) -->")
+# The specification of a table that docs/results/tables.py fills.
+TABLE = re.compile(r"^<!-- table\n.*?^-->\n\n", re.MULTILINE | re.DOTALL)
 # Of SUMMARY.md: the title of a part, and an entry of one or of the front matter.
 PART = re.compile(r"^# (.+)$")
 ENTRY = re.compile(r"^(?:- )?\[(.+)\]\((.+\.md)\)$")
@@ -61,7 +64,9 @@ class Site:
         to.write_text(("---\norphan: true\n---\n" if lone else "") + "".join(turned))
 
     def _prose(self, page: Path, text: str) -> str:
-        text = LINK.sub(lambda match: "](" + self._target(page, match[2]) + ")", text)
+        text = LINK.sub(
+            lambda match: "](" + self._target(page, match[2]) + ")", TABLE.sub("", text)
+        )
         return PLAYGROUND.sub(lambda match: self._frame(page, match[1]), text)
 
     def _target(self, page: Path, link: str) -> str:

@@ -1,5 +1,6 @@
 """The pages of docs/ as they are: the index is whole, links and anchors lead somewhere, every block
-of shell is run by a test or has a reason, every option in a block exists, plots are their tables'.
+of shell is run by a test or has a reason, every option in a block exists, plots are their tables',
+and tables their data's.
 """
 
 import contextlib
@@ -214,7 +215,8 @@ def test_every_option_in_a_block_exists():
     ] == []
 
 
-def test_every_plot_is_that_of_its_table():
-    command = [sys.executable, ROOT / "docs/images/results.py", "--check"]
+@pytest.mark.parametrize("script", ["docs/images/results.py", "docs/results/tables.py"])
+def test_every_plot_is_that_of_its_table_and_every_table_that_of_its_data(script):
+    command = [sys.executable, ROOT / script, "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("", 0), done.stderr
