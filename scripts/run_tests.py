@@ -45,6 +45,7 @@ def main(arguments: list[str]) -> int:
     shown = Lock()
 
     def run(program: Program) -> bool:
+        print(f"    Starting {program.crate.name} {program.name}", flush=True)
         environment = os.environ | {"CARGO_MANIFEST_DIR": str(program.crate)}
         ended = subprocess.run(
             [program.path, "--quiet"],
@@ -63,8 +64,12 @@ def main(arguments: list[str]) -> int:
                 print(f"{program.name} ended with {ended.returncode}", flush=True)
         return ended.returncode == 0
 
-    with ThreadPoolExecutor(AT_A_TIME) as pool:
+    pool = ThreadPoolExecutor(AT_A_TIME)
+    try:
         passed = all(list(pool.map(run, programs)))
+    finally:
+        # After Ctrl-C no further program starts.
+        pool.shutdown(cancel_futures=True)
     documented = subprocess.run(
         ["cargo", *arguments, "--quiet", "--no-fail-fast", "--doc"], check=False
     )
