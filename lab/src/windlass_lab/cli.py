@@ -360,7 +360,8 @@ def _is_complete(paper: Paper, options: argparse.Namespace, folder: Path) -> boo
     _, experiments = find(paper.id, options.quick, options.kernel, options.sim)
     asked = options.replicates or Sampling().replicates
     there = {document["id"] for document in results["experiments"]}
-    return there == {e.id for e in experiments} and results.get("replicates") == asked
+    whole = results.get("replicates") == asked and not results.get("brief")
+    return whole and there == {e.id for e in experiments}
 
 
 def _write_front_page(folder: Path, reasons: Mapping[str, str]) -> None:

@@ -104,6 +104,7 @@ def reproduce(
         **envelope(RESULT_KIND),
         "paper": paper.id,
         "replicates": sampling.replicates,
+        "brief": sampling.brief,
         "jitter_ms": sampling.jitter_ms,
         "seed": sampling.seed,
         "windlass_version": version,
