@@ -51,8 +51,8 @@ fn a_run_stays_on_the_screen_until_q_and_then_prints_its_figures() {
         return;
     }
     let terminal = run_live("whole", (110, 30), "");
-    let shown = terminal.wait_for(&["the run is over: q prints its figures"]);
-    for part in [
+    terminal.wait_for(&[
+        "the run is over: q prints its figures",
         "windlass sim run: shared",
         "60.0 of 60.0 s",
         "100 %",
@@ -61,9 +61,7 @@ fn a_run_stays_on_the_screen_until_q_and_then_prints_its_figures() {
         "loss cuts",
         "first   newreno",
         "second  newreno",
-    ] {
-        assert!(shown.contains(part), "{part} in\n{shown}");
-    }
+    ]);
     terminal.press("?");
     terminal.wait_for(&["Ctrl-C", "scroll by a page"]);
     terminal.press("?");
@@ -108,7 +106,7 @@ fn a_slowed_run_shows_its_progress_and_pauses() {
     let terminal = run_live("slow", (110, 30), "--speed 0.1");
     terminal.wait_for(&["0.1 of 60.0 s"]);
     terminal.press("p");
-    let paused = terminal.wait_for(&["PAUSED"]);
+    let paused = terminal.wait_for(&["PAUSED", " of 60.0 s"]);
     terminal.press("p");
     terminal.wait_until("the time goes on", |screen| {
         let time = |screen: &str| {
@@ -163,7 +161,7 @@ fn colors_follow_no_color() {
         let terminal = Tmux::new(90, 24);
         let command = format!("{variable} {WINDLASS} sim run {} --live", path.display());
         terminal.type_command(&command);
-        terminal.wait_for(&["the run is over"]);
+        terminal.wait_for(&["the run is over", "q quit"]);
         let screen = terminal.colored_screen();
         assert_eq!(is_colored(&screen), colored, "{variable}: {screen}");
     }

@@ -87,7 +87,8 @@ impl Tmux {
         self.run(&["capture-pane", "-p", "-e"])
     }
 
-    /// Waits until the screen has all of these texts, and returns it.
+    /// Waits until the screen has all of these texts, and returns it. The screen may be drawn by half,
+    /// so a test waits for each text that it expects, and asserts only what must not be there.
     ///
     /// # Panics
     ///

@@ -44,7 +44,8 @@ fn a_receiver_shows_rates_and_an_interrupt_resets_the_connections() {
     let server = server();
     for key in ["q", "C-c"] {
         let Some(terminal) = client(&server, "--time 10min --reverse") else { return };
-        let shown = terminal.wait_for(&["windlass tou perf: from 127.0.0.1:", "rate over time"]);
+        let shown =
+            terminal.wait_for(&["windlass tou perf: from 127.0.0.1:", "rate over time", "q quit"]);
         assert!(!shown.contains("cwnd"), "the sender's alone: {shown}");
         terminal.press(key);
         let printed = terminal.wait_for_end(130);
