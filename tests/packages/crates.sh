@@ -29,6 +29,7 @@ verify_crates() {
         --root "$work/installed") || die "cargo install windlass"
     "$work/installed/bin/windlass" sim run experiments/new-ecn/s1_10M_p0.1_newecn.toml | grep -q 'fairness index' ||
         die "the installed command"
+    [ "$("$work/installed/bin/windlass" --version)" = "windlass $version" ] || die "the version of the installed command"
     # It contains the objects that the crate brought.
     "$work/installed/bin/windlass" ecn-proxy --help >"$work/help" || die "no ecn-proxy in the installed command"
     unset CARGO_TARGET_DIR CARGO_PROFILE_DEV_DEBUG CLANG

@@ -35,6 +35,7 @@ verify_debian() {
 # Uses the installed programs and libraries in the root.
 use_packages() {
     in_root windlass sim run "$sim_example" | grep -q 'fairness index' || die "no result of the simulator"
+    in_root windlass --version | grep -q "^windlass $version ([0-9a-f]\{12,\})$" || die "the version names no commit"
     in_root windlass doctor simulator || die "windlass doctor finds fault with the simulator"
     in_root windlass doctor >"$work/doctor" || [ $? = 1 ] || die "windlass doctor"
     in_root systemd-analyze verify /lib/systemd/system/windlass-{ecn-proxy,tou-expose,tou-rendezvous}.service ||

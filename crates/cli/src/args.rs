@@ -16,11 +16,25 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use windlass_base::suggest::nearest;
+
+/// The version that `--version` prints. `scripts/build-release` names the commit in WINDLASS_COMMIT. No
+/// other build does: each commit would compile this crate again.
+static VERSION: LazyLock<String> = LazyLock::new(|| version(option_env!("WINDLASS_COMMIT")));
+
+/// The version of this crate, with the commit in brackets if there is one: `0.3.0 (1f9e5b3c7a20)`.
+fn version(commit: Option<&str>) -> String {
+    let number = env!("CARGO_PKG_VERSION");
+    match commit {
+        None | Some("") => number.to_owned(),
+        Some(commit) => format!("{number} ({commit})"),
+    }
+}
 
 /// Tools around TCP's congestion window.
 #[derive(Debug, Parser)]
-#[command(name = "windlass", version, after_help = EXIT_CODES)]
+#[command(name = "windlass", version = VERSION.as_str(), after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -104,5 +118,30 @@ fn suggest_command(error: &mut clap::Error, arguments: &[OsString]) {
     if let Some(near) = nearest(&unknown, names.map(clap::Command::get_name)) {
         let near = ContextValue::Strings(vec![near.to_owned()]);
         error.insert(ContextKind::SuggestedSubcommand, near);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NUMBER: &str = env!("CARGO_PKG_VERSION");
+
+    #[test]
+    fn a_release_names_its_commit() {
+        assert_eq!(version(Some("1f9e5b3c7a20")), format!("{NUMBER} (1f9e5b3c7a20)"));
+    }
+
+    #[test]
+    fn a_build_without_a_commit_has_the_version_alone() {
+        for commit in [None, Some("")] {
+            assert_eq!(version(commit), NUMBER);
+        }
+    }
+
+    #[test]
+    fn the_version_begins_with_the_name_of_the_command() {
+        let expected = format!("windlass {}\n", version(option_env!("WINDLASS_COMMIT")));
+        assert_eq!(Cli::command().render_version(), expected);
     }
 }

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define TOU_VERSION "0.2.0"
+#define TOU_VERSION "0.3.0"
 
 /* The level of ToU's own options. Options of SOL_SOCKET and IPPROTO_TCP have the system's names. */
 #define SOL_TOU 0x746f

@@ -42,6 +42,7 @@ impl Bucket {
     }
 
     fn fill(&mut self, now: Time) {
+        // RFC 2697 section 3: Tc grows by CIR bytes a second, up to CBS.
         let elapsed = i128::from(now.saturating_since(self.counted_at).as_nanos());
         self.tokens = self.full.min(self.tokens + elapsed * self.rate);
         self.counted_at = self.counted_at.max(now);
@@ -51,6 +52,7 @@ impl Bucket {
     fn take(&mut self, now: Time, bytes: u32) -> bool {
         self.fill(now);
         let need = i128::from(bytes) * BIT_NS_PER_BYTE;
+        // RFC 2697 section 3: green if Tc(t) - B >= 0, and Tc falls by B; otherwise Tc stays.
         let enough = need <= self.tokens;
         self.tokens -= if enough { need } else { 0 };
         enough
@@ -62,6 +64,7 @@ impl Bucket {
         self.fill(now);
         let need = i128::from(bytes) * BIT_NS_PER_BYTE;
         let short = (need.min(self.full) - self.tokens).max(0);
+        // Tokens that are missing, over the rate, rounded up.
         let wait = u64::try_from((short + self.rate - 1) / self.rate).unwrap_or(u64::MAX);
         let at = now + Span::from_nanos(wait);
         self.fill(at);

@@ -112,6 +112,7 @@ fn serialize(
             let rate = u128::from(rate.bits_per_sec());
             let available = rate * u128::from((until - at).as_nanos());
             if available >= need {
+                // The bits left over the rate, rounded up. The rest of the last nanosecond is the next packet's.
                 let ns = need.div_ceil(rate);
                 *remainder = ns * rate - need;
                 let ns = u64::try_from(ns).unwrap_or(u64::MAX);

@@ -54,6 +54,7 @@ impl RateOverTime {
         match self {
             RateOverTime::Trace(trace) => trace.mean_rate(),
             RateOverTime::Steps(steps) => {
+                // Weighted by time: the sum of rate times length, over the length of a round.
                 let (mut bit_ns, mut ns) = (0, 0);
                 for (rate, length) in steps.lengths() {
                     let length = u128::from(length.as_nanos());

@@ -55,10 +55,12 @@ impl Model {
         let (segments, acks) = (run.acked.len() as u64, u64::from(run.acks_sent));
         let in_one_ack = if acks < segments { segments } else { 1 };
         match self {
+            // RFC 2581 section 3.1: at most SMSS bytes for each ACK of new data.
             Model::PerAck => acks,
             Model::PerAcks { segments, acks: each } => {
                 acks * u64::from(segments) / u64::from(each.max(1))
             }
+            // RFC 3465 section 2.2: for an ACK of several segments at most L.
             Model::PerByte { limit } if acks < segments => in_one_ack.min(u64::from(limit)),
             Model::PerByte { .. } | Model::PerByteUnlimited => segments,
             Model::NoGrowth => 0,
@@ -74,7 +76,8 @@ impl Model {
             Model::PerAcks { segments, acks } => {
                 u64::from(run.acks_sent) * u64::from(segments) * mss / u64::from(acks.max(1))
             }
-            // No part of a segment is above the limit, only an ACK for several.
+            // RFC 3465 section 2.2: min(bytes acknowledged, L * SMSS). No part of a segment is above the
+            // limit, only an ACK for several.
             Model::PerByte { limit } if stretch => freed.min(u64::from(limit) * mss),
             Model::PerByte { .. } | Model::PerByteUnlimited => freed,
             Model::NoGrowth => 0,

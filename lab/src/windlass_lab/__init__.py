@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from windlass_lab.searches.search import search
     from windlass_lab.sweeps.sweep import sweep
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = ["Figure", "Run", "make_env", "make_vec_env", "read", "search", "simulate", "sweep"]
 
 _HOMES = {

@@ -4,7 +4,7 @@ use crate::stamped::Stamped;
 use crate::{DropReason, Packet, Stats};
 use windlass_base::Time;
 
-/// CoDel's state for one queue (RFC 8289 §5.3), of which FQ-CoDel has one for each flow.
+/// CoDel's state for one queue (RFC 8289 §5.2), of which FQ-CoDel has one for each flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Control {
     /// Drops or marks since the dropping state was entered; the next one is due after
@@ -70,12 +70,13 @@ impl Control {
         };
         let params = source.params;
         let sojourn = now.saturating_since(packet.arrived);
-        // With no more than a packet behind, the link could run dry: never drop then.
+        // RFC 8289 §5.6, dodequeue(): below target, or with no more than a packet behind, which the link
+        // needs next (MAXPACKET), nothing is dropped.
         if sojourn < params.target || source.fifo.bytes() <= u64::from(params.max_packet_bytes) {
             self.first_above = None;
             return Some(Candidate { packet, ok_to_drop: false });
         }
-        // RFC 8289, dodequeue(): eligible once the sojourn time is above target for an interval.
+        // RFC 8289 §5.6, dodequeue(): eligible once the sojourn time is above target for an interval.
         let due = *self.first_above.get_or_insert(now + params.interval);
         Some(Candidate { packet, ok_to_drop: now >= due })
     }
@@ -90,7 +91,7 @@ impl Control {
         loop {
             match head {
                 Some(mut candidate) if candidate.ok_to_drop => {
-                    // RFC 8289, dequeue(): a drop is due at drop_next only.
+                    // RFC 8289 §5.5: a drop is due at drop_next only.
                     if now < self.drop_next {
                         return Some(candidate);
                     }
@@ -102,11 +103,12 @@ impl Control {
                     }
                     source.lose(candidate.packet);
                     head = self.take(now, source);
-                    // The control law sets the next drop while the delay persists (RFC 8289).
+                    // The control law sets the next drop while the delay persists (§5.5).
                     if head.as_ref().is_some_and(|next| next.ok_to_drop) {
                         self.drop_next = self.next_after(self.drop_next, source.params);
                     }
                 }
+                // RFC 8289 §5.5: the sojourn time has fallen below target, or nothing waits.
                 other => {
                     self.dropping = false;
                     return other;
@@ -136,7 +138,7 @@ impl Control {
     /// Starts where the last dropping state left off if that was not long ago (RFC 8289 §5.5).
     fn enter_dropping(&mut self, now: Time, params: &CoDelParams) {
         self.dropping = true;
-        // RFC 8289, dequeue(): count - lastcount, if the last dropping state ended recently.
+        // RFC 8289 §5.5: count - lastcount, if that is above 1 and drop_next was within 16 intervals.
         let before = self.count.saturating_sub(self.last_count);
         let recently = now.saturating_since(self.drop_next) < params.interval * 16;
         self.count = if before > 1 && recently { before } else { 1 };
@@ -144,9 +146,10 @@ impl Control {
         self.drop_next = self.next_after(now, params);
     }
 
-    /// The control law (RFC 8289 §5.4): each further drop follows sooner.
+    /// The control law (RFC 8289 §5.6): each further drop follows sooner.
     fn next_after(&self, time: Time, params: &CoDelParams) -> Time {
         let interval = params.interval.as_nanos() as f64;
+        // control_law(): t + interval / sqrt(count).
         time + windlass_base::Span::from_nanos(
             (interval / libm::sqrt(f64::from(self.count))) as u64,
         )

@@ -169,6 +169,7 @@ impl<P: Packet> FqCoDel<P> {
         let packet = flow.control.dequeue(now, &mut source);
         self.packets -= packets - flow.fifo.len();
         self.bytes -= bytes - flow.fifo.bytes();
+        // RFC 8290 §4.2: the queue's credits fall by the bytes of the packet.
         if let Some(packet) = &packet {
             flow.deficit -= i64::from(packet.wire_bytes());
         }

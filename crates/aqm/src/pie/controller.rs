@@ -22,6 +22,7 @@ impl Controller {
             probability: 0.0,
             delay: Span::ZERO,
             delay_old: Span::ZERO,
+            // RFC 8033 §4.4: a burst at the very beginning passes too.
             burst_allowance: config.max_burst,
             next_update: None,
         }
@@ -66,7 +67,7 @@ impl Controller {
         let target = config.target.as_secs_f64();
         let delay = self.delay.as_secs_f64();
         let old = self.delay_old.as_secs_f64();
-        // RFC 8033 §4.2: by the distance from the target, and by the trend.
+        // RFC 8033 §4.2: p = alpha (qdelay - QDELAY_REF) + beta (qdelay - qdelay_old).
         let mut step = config.alpha * (delay - target) + config.beta * (delay - old);
         step *= gain(self.probability);
         // RFC 8033 §5.5: a large probability grows by 0.02 at most in an update.
@@ -88,6 +89,7 @@ impl Controller {
     }
 
     fn is_delay_low(&self, config: &PieConfig) -> bool {
+        // RFC 8033 §4.2: both delays are below half of QDELAY_REF.
         let half = config.target / 2;
         self.delay < half && self.delay_old < half
     }

@@ -67,6 +67,7 @@ impl<P: Packet> Pie<P> {
 
     /// No drop before the probabilities sum up to 0.85, surely one at 8.5 (RFC 8033 §5.4).
     fn chooses_evenly(&mut self, p: f64, rng: &mut Rng) -> bool {
+        // accu_prob in RFC 8033 §5.4: it begins again at 0 when p is 0.
         self.accumulated = if p == 0.0 { 0.0 } else { self.accumulated + p };
         self.accumulated >= 0.85 && (self.accumulated >= 8.5 || rng.chance(p))
     }
@@ -106,7 +107,8 @@ impl<P: Packet> Queue<P> for Pie<P> {
     ) -> Option<P> {
         self.controller.catch_up(now, &self.config);
         let left = self.fifo.pop()?;
-        // The queue has run empty: its delay is zero, whatever the packet has waited.
+        // RFC 8033 §4.3: the delay is that of the packet by its timestamp. An empty queue has none,
+        // whatever the packet has waited.
         let empty = self.fifo.is_empty();
         let delay = if empty { Span::ZERO } else { now.saturating_since(left.arrived) };
         self.controller.set_delay(delay);

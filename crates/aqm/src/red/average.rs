@@ -32,7 +32,7 @@ impl Average {
                 self.value *= libm::pow(1.0 - self.weight, missed);
             }
         }
-        // avg = (1 - w_q) avg + w_q q.
+        // avg = (1 - w_q) avg + w_q q (Floyd and Jacobson 1993, section 4).
         self.value = self.value * (1.0 - self.weight) + self.weight * len;
     }
 

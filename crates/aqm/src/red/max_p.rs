@@ -49,10 +49,10 @@ impl MaxP {
         if now.saturating_since(self.last_adapted) < config.interval {
             return;
         }
-        // Floyd, Gummadi and Shenker 2001, figure 1.
         self.last_adapted = now;
         let Curve { min, max, .. } = *curve;
-        // The target range is the middle fifth between the thresholds.
+        // Floyd, Gummadi and Shenker 2001, figure 1: above the target range, the middle fifth between
+        // the thresholds, max_p + min(0.01, max_p / 4); below it 0.9 max_p.
         let moved = if average > min + 0.6 * (max - min) {
             self.value + config.increase.min(self.value / 4.0)
         } else if average < min + 0.4 * (max - min) {
@@ -65,7 +65,8 @@ impl MaxP {
 
     /// The paper bounds `max_p` on neither side. A probability ends at 1.
     fn adapt_to_zone(&mut self, config: SelfConfiguringConfig, average: f64, curve: &Curve) {
-        // Feng et al. 1999: max_p moves only where the average enters another zone.
+        // Feng et al. 1999: max_p moves only where the average enters another zone: below min_th it
+        // becomes max_p / alpha, above max_th beta max_p.
         let zone = if average < curve.min {
             Zone::Below
         } else if average > curve.max {

@@ -14,7 +14,7 @@ impl Curve {
         if average < self.min {
             0.0
         } else if average < self.max {
-            // p_b = max_p (avg - min_th) / (max_th - min_th).
+            // p_b = max_p (avg - min_th) / (max_th - min_th) (Floyd and Jacobson 1993, section 4).
             max_p * (average - self.min) / (self.max - self.min)
         } else if self.gentle {
             // Gentle: on from max_p to 1 at twice max_th (Floyd 2000).

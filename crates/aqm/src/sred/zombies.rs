@@ -41,11 +41,11 @@ impl Zombies {
         }
         let zombie = rng.below(self.size as u64) as usize;
         let hit = self.flows[zombie] == flow;
-        // A miss overwrites the zombie with probability p.
+        // Ott et al. 1999: a miss overwrites the zombie with probability p.
         if !hit && rng.chance(self.overwrite) {
             self.flows[zombie] = flow;
         }
-        // P(t) = (1 - alpha) P(t - 1) + alpha Hit(t).
+        // P(t) = (1 - alpha) P(t - 1) + alpha Hit(t), with alpha = p / M for a list of M.
         self.hit_rate += self.weight * (f64::from(u8::from(hit)) - self.hit_rate);
         hit
     }

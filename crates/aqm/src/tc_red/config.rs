@@ -80,6 +80,7 @@ impl TcRedConfig {
         if allowed < 1.0 {
             return Err(ConfigError::Burst);
         }
+        // tc_red_eval_ewma() of iproute2: weights from 1/2 down, halved each time.
         (1..THRESHOLD_BITS)
             .find(|&log| {
                 let weight = libm::exp2(-f64::from(log));
@@ -90,6 +91,7 @@ impl TcRedConfig {
 
     /// Probability of a mark a byte above `min`, in units of 2^-32, at least one.
     pub(super) fn slope(&self) -> u32 {
+        // red_set_parms() of Linux: max_P / (qth_max - qth_min).
         let probability = (self.probability * 4_294_967_296.0) as u32;
         (probability / (self.max_bytes - self.min_bytes)).max(1)
     }

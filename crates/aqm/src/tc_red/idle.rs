@@ -18,6 +18,7 @@ impl IdleTable {
     pub(super) fn new(weight_log: u32, avpkt_bytes: u32, bandwidth: BitRate) -> IdleTable {
         let microseconds = f64::from(avpkt_bytes) * 8e6 / bandwidth.bits_per_sec() as f64;
         let ticks = libm::floor(microseconds * TICKS_PER_MICROSECOND).max(1.0);
+        // tc_red_eval_idle_damping() of iproute2: (1 - W)^m for m transmissions, -ln(1 - W) a tick.
         let rate = -libm::log1p(-libm::exp2(-f64::from(weight_log))) / ticks;
         let whole = MOST_SHIFTS / rate;
         // Two cells at least for each halving.

@@ -95,7 +95,7 @@ struct Cycles<'a> {
 
 impl Cycles<'_> {
     fn new(parameters: &Parameters, rtt_s: f64, probability: f64, rng: Rng) -> Cycles<'_> {
-        // Hamann 1999, section 3.1: the slope rises by beta RTT² in a round trip.
+        // Hamann 1999, equation 3.2: the slope rises by beta RTT² in a round trip.
         let rise = parameters.beta * rtt_s * rtt_s;
         // Where the flow settles if it is reduced in every round trip.
         let slope = rise * parameters.alpha_slope / (1.0 - parameters.alpha_slope);
@@ -105,7 +105,7 @@ impl Cycles<'_> {
 
     fn step(&mut self) {
         let in_flight = self.window;
-        // Hamann 1999, section 3.1: the mark reduces the window and the slope.
+        // Hamann 1999, equations 3.3 and 3.5: the mark reduces the window and the slope.
         let reduced = in_flight * self.parameters.alpha_window;
         let reduced = if self.parameters.whole_segments { reduced.floor() } else { reduced };
         self.window = reduced.max(1.0);
@@ -146,7 +146,7 @@ impl Cycles<'_> {
 
     /// The window after so many ACKs, each of which adds the slope over the window.
     fn open(&self, acks: f64) -> f64 {
-        // dW/dn = slope / W, integrated over the ACKs.
+        // dW/dn = slope / W (Hamann 1999, equation 3.1), integrated over the ACKs.
         let grown = (self.window * self.window + 2.0 * self.slope * acks).sqrt();
         grown.min(self.parameters.window_limit.max(self.window))
     }

@@ -43,6 +43,7 @@ def enriched(summary: Mapping) -> dict:
     if len({flow.get("controller") for flow in flows}) > 1:
         added["new_ecn_share"] = {span: _share(flows, span) for span in ("whole_run", "steady")}
     if len(flows) == 1 and summary.get("drops"):
+        # Hamann 1999, equation 4.4, in packets: 1.5 sqrt(2/3) / (R sqrt(p)).
         drop_rate = summary["drops"] / summary["bottleneck_packets"]
         rtt_s = flows[0]["rtt_min_ms"] / 1000
         added["friendly_packets_per_s"] = _FRIENDLY / (rtt_s * math.sqrt(drop_rate))
@@ -67,6 +68,7 @@ def _red_average(summary: Mapping) -> dict:
 
 def _index(rates: Sequence[float]) -> float:
     """Jain's index."""
+    # (sum x)^2 / (n sum x^2); Hamann 1999, equation 2.6.
     squares = sum(rate * rate for rate in rates)
     return sum(rates) ** 2 / (len(rates) * squares) if squares else 1.0
 
@@ -82,6 +84,7 @@ def _of_gateways(rates: Sequence[float]) -> dict:
     long, cross = rates[0], rates[1:]
     mean_cross = sum(cross) / len(cross)
     capacity = long + mean_cross
+    # Of a capacity C on n gateways the long flow gets C / (n + 1), a cross flow the rest.
     fair = [capacity / (len(cross) + 1)]
     fair += [long + rate - fair[0] for rate in cross]
     if min(rates) <= 0:
@@ -89,6 +92,7 @@ def _of_gateways(rates: Sequence[float]) -> dict:
     return {
         "long_over_cross": long / mean_cross,
         "max_min": min(rates) / (capacity / 2),
+        # Hamann 1999, equation 2.5.
         "proportional_change": sum((f - r) / r for f, r in zip(fair, rates, strict=True)),
     }
 
@@ -140,6 +144,7 @@ def quotient(above: Estimate | None, below: Estimate | None) -> Estimate | None:
     if above is None or below is None or not below.mean or not above.mean:
         return None
     value = above.mean / below.mean
+    # Relative errors add in squares, to the first order.
     spread = abs(value) * math.hypot(above.sd / above.mean, below.sd / below.mean)
     return Estimate(value, spread, min(above.count, below.count))
 

@@ -46,6 +46,7 @@ def of_mean(value: Estimate) -> Interval | None:
     """The interval of a mean by Student's t; `None` for a single run."""
     if value.count < _FEWEST:
         return None
+    # mean ± t s / sqrt(n), with n - 1 degrees of freedom.
     reach = student((1 + CONFIDENCE) / 2, value.count - 1) * value.standard_error
     return Interval(value.mean - reach, value.mean + reach)
 
@@ -58,6 +59,8 @@ def of_ratio(ratio: Estimate) -> Interval | None:
     if ratio.count < _FEWEST:
         return None
     error, freedom = ratio.standard_error / ratio.mean, ratio.count - 1
+    # The error of ln(ratio) is the relative error of the ratio. To show with this power, an effect
+    # must exceed the interval by the power's quantile.
     sure = student((1 + CONFIDENCE) / 2, freedom)
     wide = math.exp(sure * error)
     reach = (sure + student(_POWER, freedom)) * error

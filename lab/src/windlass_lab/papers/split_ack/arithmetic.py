@@ -39,6 +39,7 @@ def limited_round_trips(window: float, max_ssthresh: float, initial_window: floa
     """
     cwnd, trips = initial_window, 0
     while cwnd < window:
+        # RFC 3742 section 2: K = int(cwnd / (0.5 max_ssthresh)) above max_ssthresh, 1 up to it.
         part = max(1, int(cwnd / (max_ssthresh / 2))) if cwnd > max_ssthresh else 1
         cwnd += cwnd / part
         trips += 1
@@ -47,4 +48,5 @@ def limited_round_trips(window: float, max_ssthresh: float, initial_window: floa
 
 def flights(segments: int, initial_window: int) -> int:
     """Flights in which slow start sends so many segments: 2^n - 1 initial windows are n flights."""
+    # IW (2^n - 1) >= segments.
     return math.ceil(math.log2(segments / initial_window + 1))
