@@ -9,9 +9,9 @@ import pytest
 
 import fake_windlass as fake
 from windlass_lab.cli import main
-from windlass_lab.core.registry import all_papers
 from windlass_lab.papers.new_ecn import measure
 from windlass_lab.papers.new_ecn import reproduce as new_ecn
+from windlass_lab.papers.registry import all_papers
 from windlass_lab.testbed import controller, load, stored
 
 FAKE = Path(__file__).with_name("fake_windlass.py")

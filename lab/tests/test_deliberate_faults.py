@@ -6,24 +6,24 @@ from dataclasses import replace
 
 import pytest
 
-from windlass_lab.core.decisive import decisive_cases
+from windlass_lab.core.binary.locate import find_experiments, find_windlass
+from windlass_lab.core.binary.windlass import Sampling, Windlass
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.interval import FEWEST_RUNS, FEWEST_SEEDS
-from windlass_lab.core.judge import evidence_in
-from windlass_lab.core.judge import judge as judge_experiment
-from windlass_lab.core.locate import find_experiments, find_windlass
-from windlass_lab.core.output import REPORT
-from windlass_lab.core.registry import ENTRIES, find
-from windlass_lab.core.reproduce import reproduce
-from windlass_lab.core.text import counts, tally, total
-from windlass_lab.core.verdict import FAIL, PASS, UNDECIDED, Comparison
-from windlass_lab.core.windlass import Sampling, Windlass
+from windlass_lab.core.experiments.decisive import decisive_cases
+from windlass_lab.core.experiments.judge import evidence_in
+from windlass_lab.core.experiments.judge import judge as judge_experiment
+from windlass_lab.core.files.output import REPORT
+from windlass_lab.core.pipeline.reproduce import reproduce
+from windlass_lab.core.statistics.interval import FEWEST_RUNS, FEWEST_SEEDS
+from windlass_lab.core.text.verdicts import counts, tally, total
+from windlass_lab.core.verdicts.verdict import FAIL, PASS, UNDECIDED, Comparison
 from windlass_lab.papers.ecn_proxy import aside, aside_figures
 from windlass_lab.papers.ecn_proxy import judge as ecn_proxy
 from windlass_lab.papers.ecn_proxy.plan import NATIVE, PROXY
 from windlass_lab.papers.ecn_proxy.plan import Test as ProxyTest
 from windlass_lab.papers.ecn_proxy.runs import Run as ProxyRun
 from windlass_lab.papers.new_ecn.over_tou import NEW_ECN_TOU
+from windlass_lab.papers.registry import ENTRIES, find
 from windlass_lab.papers.split_ack import criteria, plan, population, summary
 from windlass_lab.papers.tou import judge as tou
 from windlass_lab.papers.tou.course import Course

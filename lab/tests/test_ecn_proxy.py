@@ -7,14 +7,13 @@ import jsonschema
 import pytest
 from plotly import graph_objects
 
-from windlass_lab.core import ratios
-from windlass_lab.core.coverage import SENTENCE, coverage
+from windlass_lab.core.binary.locate import find_windlass
+from windlass_lab.core.binary.windlass import Windlass
 from windlass_lab.core.errors import LabError, RunError
-from windlass_lab.core.locate import find_windlass
-from windlass_lab.core.registry import find
-from windlass_lab.core.request import Request
-from windlass_lab.core.verdict import TRIVIAL
-from windlass_lab.core.windlass import Windlass
+from windlass_lab.core.experiments.coverage import SENTENCE, coverage
+from windlass_lab.core.pipeline.request import Request
+from windlass_lab.core.statistics import ratios
+from windlass_lab.core.verdicts.verdict import TRIVIAL
 from windlass_lab.papers.ecn_proxy import (
     figures,
     iperf,
@@ -43,6 +42,7 @@ from windlass_lab.papers.ecn_proxy.reproduce import select
 from windlass_lab.papers.ecn_proxy.runs import Run, Store
 from windlass_lab.papers.ecn_proxy.simulate import request, result
 from windlass_lab.papers.ecn_proxy.topology import experiment
+from windlass_lab.papers.registry import find
 from windlass_lab.testbed.validate import validate
 
 DOWNLOAD = Test("download", "1", True, PROXY)

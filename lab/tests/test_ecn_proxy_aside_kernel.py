@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from windlass_lab.core.verdict import NOT_ENOUGH_RUNS
+from windlass_lab.core.verdicts.verdict import NOT_ENOUGH_RUNS
 from windlass_lab.papers.ecn_proxy import aside, aside_kernel, measure, transfer
 from windlass_lab.papers.ecn_proxy.aside_kernel import (
     WORST,

@@ -10,9 +10,9 @@ from statistics import median
 import pytest
 from plotly import graph_objects
 
+from windlass_lab.core.binary.locate import find_windlass
 from windlass_lab.core.errors import LabError, RunError
-from windlass_lab.core.locate import find_windlass
-from windlass_lab.core.verdict import NOT_ENOUGH_RUNS
+from windlass_lab.core.verdicts.verdict import NOT_ENOUGH_RUNS
 from windlass_lab.papers.ecn_proxy import (
     aside,
     aside_figures,

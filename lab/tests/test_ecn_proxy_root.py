@@ -6,9 +6,9 @@ from dataclasses import asdict
 
 import pytest
 
-from windlass_lab.core import child
+from windlass_lab.core.binary.locate import find_windlass
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.locate import find_windlass
+from windlass_lab.core.pipeline import child
 from windlass_lab.papers.ecn_proxy.aside import Cell
 from windlass_lab.papers.ecn_proxy.aside_kernel import KernelCell
 from windlass_lab.papers.ecn_proxy.plan import (

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from windlass_lab.core.binary.locate import find_testbeds, find_windlass
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.locate import find_testbeds, find_windlass
-from windlass_lab.core.registry import find
 from windlass_lab.papers.new_ecn.measure import Kernel, cases_of, lacking
+from windlass_lab.papers.registry import find
 
 TARGET = "new-ecn-tou/short"
 

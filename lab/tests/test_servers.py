@@ -3,12 +3,12 @@ import json
 import pytest
 
 from windlass_lab.cli import main
-from windlass_lab.core import server_tables
+from windlass_lab.core.binary.windlass import Windlass
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.registry import find
-from windlass_lab.core.request import Request
-from windlass_lab.core.servers import SPLITS, EngineServer, KernelServer, ServerCase
-from windlass_lab.core.windlass import Windlass
+from windlass_lab.core.experiments.servers import SPLITS, EngineServer, KernelServer, ServerCase
+from windlass_lab.core.pipeline.request import Request
+from windlass_lab.core.report.report import server_tables
+from windlass_lab.papers.registry import find
 from windlass_lab.papers.split_ack import measure, plan, programs, reproduce, summary, topology
 from windlass_lab.testbed.topology import Experiment
 from windlass_lab.testbed.validate import validate

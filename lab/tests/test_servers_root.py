@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
+from windlass_lab.core.binary.locate import find_windlass
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.locate import find_windlass
-from windlass_lab.core.registry import find
+from windlass_lab.papers.registry import find
 from windlass_lab.papers.split_ack.lacking import lacking
 
 TARGET = "split-ack/4.2.2-short"

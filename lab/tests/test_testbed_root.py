@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from windlass_lab.core.binary.locate import find_windlass
+from windlass_lab.core.binary.windlass import read_series
 from windlass_lab.core.errors import LabError, RunError
-from windlass_lab.core.locate import find_windlass
-from windlass_lab.core.windlass import read_series
 from windlass_lab.testbed import check, remove, results, run
 from windlass_lab.testbed.bed import Testbed
 from windlass_lab.testbed.dumbbell import dumbbell, emulated_dumbbell

@@ -9,7 +9,7 @@ import pytest
 from plotly import graph_objects
 
 from windlass_lab.core import provenance
-from windlass_lab.core.verdict import FAIL, INFORMATIVE, PASS, UNDECIDED
+from windlass_lab.core.verdicts.verdict import FAIL, INFORMATIVE, PASS, UNDECIDED
 from windlass_lab.papers.tou import losses, measure, report, reproduce, topology
 from windlass_lab.papers.tou.catalogue import TOU, cells_of
 from windlass_lab.papers.tou.course import Course

@@ -4,8 +4,8 @@ import subprocess
 
 import pytest
 
+from windlass_lab.core.binary.locate import find_windlass
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.locate import find_windlass
 from windlass_lab.papers.tou import losses
 from windlass_lab.papers.tou.plan import (
     CELLS,

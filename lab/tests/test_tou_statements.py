@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from windlass_lab.core.verdict import FAIL, INFORMATIVE, PASS, UNDECIDED
+from windlass_lab.core.verdicts.verdict import FAIL, INFORMATIVE, PASS, UNDECIDED
 from windlass_lab.papers.tou import reproduce, rules
 from windlass_lab.papers.tou.course import Course, course
 from windlass_lab.papers.tou.judge import SEEDS

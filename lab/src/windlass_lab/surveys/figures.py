@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from windlass_lab.core.plot_parts import Drawn, Panel
-from windlass_lab.core.plot_servers import histogram
-from windlass_lab.core.text import NONE, figure
+from windlass_lab.core.plots.parts import Drawn, Panel
+from windlass_lab.core.plots.servers import histogram
+from windlass_lab.core.text.numbers import NONE, figure
 from windlass_lab.papers.split_ack.survey import HISTOGRAMS, STATEMENTS, Histogram
 from windlass_lab.surveys import words
 

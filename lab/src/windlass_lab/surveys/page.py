@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from windlass_lab.core import output
-from windlass_lab.core.page import environment, packed_json, plotting_library
-from windlass_lab.core.plot_parts import Drawn, as_csv
-from windlass_lab.core.text import NONE, figure, table
+from windlass_lab.core.files import output
+from windlass_lab.core.plots.parts import Drawn, as_csv
+from windlass_lab.core.report.page import environment, packed_json, plotting_library
+from windlass_lab.core.text.numbers import NONE, figure, table
 from windlass_lab.papers.split_ack.survey import Histogram
 from windlass_lab.surveys import figures, words
 from windlass_lab.surveys.groups import printable

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from windlass_lab.core.text import NONE
+from windlass_lab.core.text.numbers import NONE
 
 VERDICTS = {
     "counts-acks": "counts ACKs",

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from windlass_lab.core.errors import LabError, RunError
-from windlass_lab.core.output import write_atomically
+from windlass_lab.core.files.output import write_atomically
 from windlass_lab.testbed import check, flows, link_log, results, sample, tou, trace
 from windlass_lab.testbed.bed import Testbed, wait_until
 from windlass_lab.testbed.flows import Plan

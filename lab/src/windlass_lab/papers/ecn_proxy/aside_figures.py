@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.model import Experiment
-from windlass_lab.core.plot_parts import Drawn, Panel, line
-from windlass_lab.core.text import figure
-from windlass_lab.core.verdict import INFORMATIVE, Comparison, Subject, within
+from windlass_lab.core.experiments.model import Experiment
+from windlass_lab.core.plots.parts import Drawn, Panel, line
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.text.numbers import figure
+from windlass_lab.core.verdicts.verdict import INFORMATIVE, Comparison, Subject, within
 from windlass_lab.papers.ecn_proxy import criteria
 from windlass_lab.papers.ecn_proxy.aside import CROSS, QUEUES, Cell, cells
 from windlass_lab.papers.ecn_proxy.extra import Extra, Runs, case, seconds

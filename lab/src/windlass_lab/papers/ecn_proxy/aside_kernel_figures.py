@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.interval import Interval
-from windlass_lab.core.model import Experiment
-from windlass_lab.core.plot_parts import Drawn, Panel, line, with_spread
-from windlass_lab.core.ratios import Ratio, median_ratio, ratio
-from windlass_lab.core.text import figure
-from windlass_lab.core.verdict import (
+from windlass_lab.core.experiments.model import Experiment
+from windlass_lab.core.plots.parts import Drawn, Panel, line, with_spread
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.statistics.interval import Interval
+from windlass_lab.core.statistics.ratios import Ratio, median_ratio, ratio
+from windlass_lab.core.text.numbers import figure
+from windlass_lab.core.verdicts.verdict import (
     NOT_ENOUGH_RUNS,
     UNDECIDED,
     Comparison,

@@ -10,10 +10,10 @@ time of a test is that of a connection without ECN which waits until all others 
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from windlass_lab.core.interval import FEWEST_SEEDS
-from windlass_lab.core.model import Experiment
-from windlass_lab.core.plot_parts import Drawn
-from windlass_lab.core.verdict import Comparison
+from windlass_lab.core.experiments.model import Experiment
+from windlass_lab.core.plots.parts import Drawn
+from windlass_lab.core.statistics.interval import FEWEST_SEEDS
+from windlass_lab.core.verdicts.verdict import Comparison
 from windlass_lab.papers.ecn_proxy import criteria
 from windlass_lab.papers.ecn_proxy.by_connections import (
     COUNTS,

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
-from windlass_lab.core.plot_parts import Drawn, Panel
-from windlass_lab.core.run_lines import Named
-from windlass_lab.core.text import NONE, figure
+from windlass_lab.core.pipeline.run_lines import Named
+from windlass_lab.core.plots.parts import Drawn, Panel
+from windlass_lab.core.text.numbers import NONE, figure
 from windlass_lab.papers.ecn_proxy.extra import Runs, seconds
 from windlass_lab.papers.ecn_proxy.plan import FILES, LOADS
 

@@ -1,6 +1,6 @@
 """The paper in the lab's catalogue: an experiment a table, and those beyond it."""
 
-from windlass_lab.core.model import Experiment, Paper
+from windlass_lab.core.experiments.model import Experiment, Paper
 from windlass_lab.papers.ecn_proxy import criteria
 from windlass_lab.papers.ecn_proxy.extra import case
 from windlass_lab.papers.ecn_proxy.extras import EXTRAS

@@ -2,9 +2,9 @@
 
 from datetime import date
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.criterion import Basis, Criterion
-from windlass_lab.core.verdict import Asked
+from windlass_lab.core.statistics.bounds import Bounds
+from windlass_lab.core.verdicts.criterion import Basis, Criterion
+from windlass_lab.core.verdicts.verdict import Asked
 
 _REQUIRED = "requirements for the proxy"
 _BEGINNING = date(2026, 11, 21)

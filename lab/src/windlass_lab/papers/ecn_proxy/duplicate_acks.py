@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean, median, stdev
 
-from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.plot_parts import Drawn
-from windlass_lab.core.text import NONE, figure
-from windlass_lab.core.verdict import Comparison, Subject, informative
+from windlass_lab.core.plots.parts import Drawn
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.text.numbers import NONE, figure
+from windlass_lab.core.verdicts.verdict import Comparison, Subject, informative
 from windlass_lab.papers.ecn_proxy.by_connections import COUNTS, HEADINGS, bars, panel, row, table
 from windlass_lab.papers.ecn_proxy.extra import Runs, Variant
 from windlass_lab.papers.ecn_proxy.plan import PROXY, Test

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.interval import Interval
-from windlass_lab.core.model import Case, Experiment
-from windlass_lab.core.plot_parts import Drawn
-from windlass_lab.core.ratios import ratio
-from windlass_lab.core.run_lines import Named
-from windlass_lab.core.verdict import Asked, Comparison, Subject
+from windlass_lab.core.experiments.model import Case, Experiment
+from windlass_lab.core.pipeline.run_lines import Named
+from windlass_lab.core.plots.parts import Drawn
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.statistics.interval import Interval
+from windlass_lab.core.statistics.ratios import ratio
+from windlass_lab.core.verdicts.verdict import Asked, Comparison, Subject
 from windlass_lab.papers.ecn_proxy.judge import held
 from windlass_lab.papers.ecn_proxy.plan import START_S, Test
 from windlass_lab.papers.ecn_proxy.runs import Run

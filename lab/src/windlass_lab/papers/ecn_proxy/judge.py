@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean, median
 
-from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.interval import FEWEST_RUNS, Interval
-from windlass_lab.core.ratios import ratio
-from windlass_lab.core.verdict import (
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.statistics.interval import FEWEST_RUNS, Interval
+from windlass_lab.core.statistics.ratios import ratio
+from windlass_lab.core.verdicts.verdict import (
     TRIVIAL,
     Asked,
     Comparison,

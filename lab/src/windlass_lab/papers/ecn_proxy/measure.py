@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from windlass_lab.core import child
 from windlass_lab.core.errors import LabError
+from windlass_lab.core.pipeline import child
 from windlass_lab.papers.ecn_proxy import iperf, topology
 from windlass_lab.papers.ecn_proxy.runs import Run, Store
 from windlass_lab.testbed import check

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from windlass_lab.core.interval import FEWEST_SEEDS
-from windlass_lab.core.model import Experiment
-from windlass_lab.core.plot_parts import Drawn
-from windlass_lab.core.verdict import MECHANISM, Asked, Comparison
+from windlass_lab.core.experiments.model import Experiment
+from windlass_lab.core.plots.parts import Drawn
+from windlass_lab.core.statistics.interval import FEWEST_SEEDS
+from windlass_lab.core.verdicts.verdict import MECHANISM, Asked, Comparison
 from windlass_lab.papers.ecn_proxy import criteria, duplicate_acks
 from windlass_lab.papers.ecn_proxy.by_connections import (
     COUNTS,

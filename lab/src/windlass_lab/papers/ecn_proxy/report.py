@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from windlass_lab.core import output, text
-from windlass_lab.core.document import experiment_document
-from windlass_lab.core.interval import FEWEST_RUNS, FEWEST_SEEDS
-from windlass_lab.core.model import Experiment, Paper
-from windlass_lab.core.page import judged_tiles, render, verdict_tables
-from windlass_lab.core.plot_parts import Drawn, as_csv
-from windlass_lab.core.verdict import INFORMATIVE, Comparison
+from windlass_lab.core.experiments.model import Experiment, Paper
+from windlass_lab.core.files import output
+from windlass_lab.core.pipeline.document import experiment_document
+from windlass_lab.core.plots.parts import Drawn, as_csv
+from windlass_lab.core.report.page import judged_tiles, render, verdict_tables
+from windlass_lab.core.statistics.interval import FEWEST_RUNS, FEWEST_SEEDS
+from windlass_lab.core.text import verdicts
+from windlass_lab.core.verdicts.verdict import INFORMATIVE, Comparison
 from windlass_lab.papers.ecn_proxy import criteria, figures
 from windlass_lab.papers.ecn_proxy.extras import EXTRAS
 from windlass_lab.papers.ecn_proxy.judge import judge
@@ -57,7 +58,7 @@ def files(paper: Paper, results: Mapping, _series: Mapping) -> dict[str, str]:
         data |= {f"{output.DATA}/{name}.csv": content for name, content in further.items()}
     return {
         output.REPORT: render(paper, results, sections),
-        output.SUMMARY: text.summary(paper, results),
+        output.SUMMARY: verdicts.summary(paper, results),
         **data,
     }
 
@@ -73,8 +74,8 @@ def _section(paper: Paper, document: Mapping, runs: Runs, results: Mapping) -> d
         tables, drawn = _boxes(paper, experiment, runs, results["scale"])
     return {
         "experiment": experiment,
-        "tally": text.tally(comparisons),
-        "verdict": text.section_verdict(comparisons),
+        "tally": verdicts.tally(comparisons),
+        "verdict": verdicts.section_verdict(comparisons),
         "tiles": judged_tiles(comparisons),
         "tables": verdict_tables(comparisons, [*columns, "measured"]),
         "powers": tables,

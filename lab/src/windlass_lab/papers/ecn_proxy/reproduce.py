@@ -6,17 +6,18 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TypeGuard
 
-from windlass_lab import __version__
-from windlass_lab.core import output, provenance
-from windlass_lab.core.choose import select
+from windlass_lab.core import provenance
+from windlass_lab.core.binary.locate import find_experiments
+from windlass_lab.core.binary.windlass import Windlass
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.interval import FEWEST_RUNS, FEWEST_SEEDS
-from windlass_lab.core.locate import find_experiments
-from windlass_lab.core.model import Experiment, Paper
-from windlass_lab.core.reproduce import no_series
-from windlass_lab.core.request import Progress, Request
-from windlass_lab.core.run_lines import Named
-from windlass_lab.core.windlass import Windlass
+from windlass_lab.core.experiments.model import Experiment, Paper
+from windlass_lab.core.files import output
+from windlass_lab.core.pipeline.choose import select
+from windlass_lab.core.pipeline.reproduce import no_series
+from windlass_lab.core.pipeline.request import Progress, Request
+from windlass_lab.core.pipeline.run_lines import Named
+from windlass_lab.core.statistics.interval import FEWEST_RUNS, FEWEST_SEEDS
+from windlass_lab.core.version import VERSION
 from windlass_lab.papers.ecn_proxy import measure, report, simulate
 from windlass_lab.papers.ecn_proxy.aside_kernel import KernelCell, SimulatedCell
 from windlass_lab.papers.ecn_proxy.emulated import measure_emulated
@@ -90,7 +91,7 @@ def reproduce(
         "jitter_ms": 0 if options.real else simulate.JITTER_MS,
         "seed": options.seed,
         "windlass_version": windlass.version(),
-        "lab_version": __version__,
+        "lab_version": VERSION,
         **provenance.provenance(),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "elapsed_s": round(time.monotonic() - begin, 1),

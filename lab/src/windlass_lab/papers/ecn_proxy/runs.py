@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from windlass_lab.core.errors import RunError
-from windlass_lab.core.run_lines import RunLines
+from windlass_lab.core.pipeline.run_lines import RunLines
 
 
 @dataclass(frozen=True, slots=True)

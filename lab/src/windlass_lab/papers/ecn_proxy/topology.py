@@ -5,7 +5,7 @@ without sch_red have not.
 from collections.abc import Sequence
 from pathlib import Path
 
-from windlass_lab.core.toml_value import toml_value
+from windlass_lab.core.files.toml_value import toml_value
 from windlass_lab.papers.ecn_proxy.aside_kernel import KernelCell
 from windlass_lab.papers.ecn_proxy.plan import CLIENT_OPENS, IPV6, OWN_PROXIES, Test
 from windlass_lab.testbed.topology import (

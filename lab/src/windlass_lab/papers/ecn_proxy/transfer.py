@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from windlass_lab.core import child
 from windlass_lab.core.errors import RunError
+from windlass_lab.core.pipeline import child
 from windlass_lab.papers.ecn_proxy import iperf, topology
 from windlass_lab.papers.ecn_proxy.aside import Cell, Udp
 from windlass_lab.papers.ecn_proxy.aside_kernel import KernelCell

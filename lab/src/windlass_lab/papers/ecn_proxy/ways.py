@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from windlass_lab.core.interval import FEWEST_RUNS
-from windlass_lab.core.model import Experiment
-from windlass_lab.core.plot_parts import Drawn
-from windlass_lab.core.verdict import Comparison
+from windlass_lab.core.experiments.model import Experiment
+from windlass_lab.core.plots.parts import Drawn
+from windlass_lab.core.statistics.interval import FEWEST_RUNS
+from windlass_lab.core.verdicts.verdict import Comparison
 from windlass_lab.papers.ecn_proxy import criteria
 from windlass_lab.papers.ecn_proxy.by_connections import (
     COUNTS,

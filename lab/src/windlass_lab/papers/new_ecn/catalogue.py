@@ -3,8 +3,7 @@
 import math
 from collections.abc import Callable
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.model import (
+from windlass_lab.core.experiments.model import (
     AtLeast,
     BarPlot,
     Case,
@@ -25,7 +24,8 @@ from windlass_lab.core.model import (
     Statement,
     TracePlot,
 )
-from windlass_lab.core.verdict import Tolerance
+from windlass_lab.core.statistics.bounds import Bounds
+from windlass_lab.core.verdicts.verdict import Tolerance
 from windlass_lab.papers.new_ecn import criteria
 from windlass_lab.papers.new_ecn.beyond import MODERN, beyond_the_paper
 from windlass_lab.papers.new_ecn.friendliness import what_others_lose

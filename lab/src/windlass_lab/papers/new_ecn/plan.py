@@ -3,9 +3,17 @@
 import math
 from collections.abc import Sequence
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.model import BarPlot, Case, Check, Flows, Near, Quantity, SeriesPlot
-from windlass_lab.core.verdict import Tolerance
+from windlass_lab.core.experiments.model import (
+    BarPlot,
+    Case,
+    Check,
+    Flows,
+    Near,
+    Quantity,
+    SeriesPlot,
+)
+from windlass_lab.core.statistics.bounds import Bounds
+from windlass_lab.core.verdicts.verdict import Tolerance
 from windlass_lab.papers.new_ecn import criteria
 
 FAIRNESS = Quantity("fairness_index.whole_run", "Fairness index, whole run")

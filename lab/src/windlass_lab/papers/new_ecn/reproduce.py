@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from windlass_lab.core import output
+from windlass_lab.core.binary.locate import find_experiments, find_testbeds
+from windlass_lab.core.binary.windlass import Sampling
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.locate import find_experiments, find_testbeds
-from windlass_lab.core.model import Experiment
-from windlass_lab.core.reproduce import reproduce as run_and_judge
-from windlass_lab.core.request import Request
-from windlass_lab.core.windlass import Sampling
+from windlass_lab.core.experiments.model import Experiment
+from windlass_lab.core.files import output
+from windlass_lab.core.pipeline.reproduce import reproduce as run_and_judge
+from windlass_lab.core.pipeline.request import Request
 from windlass_lab.papers.new_ecn.measure import Kernel, cases_of, lacking
 
 REPLICATES = 20

@@ -7,7 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.servers import KernelServer, LwipServer, ServerCase, SmoltcpServer
+from windlass_lab.core.experiments.servers import (
+    KernelServer,
+    LwipServer,
+    ServerCase,
+    SmoltcpServer,
+)
 from windlass_lab.papers.split_ack.programs import compiler, lwip_source, smoltcp_source
 from windlass_lab.testbed import check
 

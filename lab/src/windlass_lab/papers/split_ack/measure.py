@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path
 
 from windlass_lab.core.errors import RunError
-from windlass_lab.core.model import Experiment
-from windlass_lab.core.reference import Published
-from windlass_lab.core.reproduce import Gathered
-from windlass_lab.core.request import Progress
-from windlass_lab.core.servers import Population, ServerCase
+from windlass_lab.core.experiments.model import Experiment
+from windlass_lab.core.experiments.reference import Published
+from windlass_lab.core.experiments.servers import Population, ServerCase
+from windlass_lab.core.pipeline.reproduce import Gathered
+from windlass_lab.core.pipeline.request import Progress
 from windlass_lab.papers.split_ack import summary, topology
 from windlass_lab.papers.split_ack.population import mixed
 from windlass_lab.papers.split_ack.topology import CLIENT, Network, Place

@@ -1,11 +1,11 @@
 """Runs the experiments on split ACKs: simulated, and with the probe against servers."""
 
+from windlass_lab.core.binary.locate import find_experiments
+from windlass_lab.core.binary.windlass import Sampling
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.locate import find_experiments
-from windlass_lab.core.model import Experiment
-from windlass_lab.core.reproduce import reproduce as run_and_judge
-from windlass_lab.core.request import Request
-from windlass_lab.core.windlass import Sampling
+from windlass_lab.core.experiments.model import Experiment
+from windlass_lab.core.pipeline.reproduce import reproduce as run_and_judge
+from windlass_lab.core.pipeline.request import Request
 from windlass_lab.papers.split_ack.lacking import lacking
 from windlass_lab.papers.split_ack.measure import Servers
 

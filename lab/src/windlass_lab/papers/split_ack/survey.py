@@ -5,8 +5,7 @@ figures 4.14 to 4.17, statement by statement. The scan has no pictures.
 import math
 from typing import NamedTuple
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.model import (
+from windlass_lab.core.experiments.model import (
     AtLeast,
     Check,
     Experiment,
@@ -16,7 +15,8 @@ from windlass_lab.core.model import (
     Shown,
     Statement,
 )
-from windlass_lab.core.verdict import Tolerance
+from windlass_lab.core.statistics.bounds import Bounds
+from windlass_lab.core.verdicts.verdict import Tolerance
 from windlass_lab.papers.split_ack import criteria, plan
 from windlass_lab.papers.split_ack.population import mean_data_packets
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import median, stdev
 
-from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.interval import of_median
-from windlass_lab.core.verdict import (
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.statistics.interval import of_median
+from windlass_lab.core.verdicts.verdict import (
     NOT_ENOUGH_RUNS,
     UNDECIDED,
     Asked,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from windlass_lab.core import child
 from windlass_lab.core.errors import RunError
+from windlass_lab.core.pipeline import child
 from windlass_lab.papers.tou import topology
 from windlass_lab.papers.tou.losses import Losses
 from windlass_lab.papers.tou.plan import Test

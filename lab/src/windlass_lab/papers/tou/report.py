@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from windlass_lab.core import output, text
-from windlass_lab.core.document import experiment_document
-from windlass_lab.core.model import Paper
-from windlass_lab.core.page import judged_tiles, render, verdict_tables
-from windlass_lab.core.plot_parts import Drawn, as_csv
-from windlass_lab.core.verdict import Comparison
+from windlass_lab.core.experiments.model import Paper
+from windlass_lab.core.files import output
+from windlass_lab.core.pipeline.document import experiment_document
+from windlass_lab.core.plots.parts import Drawn, as_csv
+from windlass_lab.core.report.page import judged_tiles, render, verdict_tables
+from windlass_lab.core.text import verdicts
+from windlass_lab.core.verdicts.verdict import Comparison
 from windlass_lab.papers.tou import criteria, figures
 from windlass_lab.papers.tou.beside import reproduce as beside
 from windlass_lab.papers.tou.catalogue import FIGURES, SHORT, cells_of
@@ -42,7 +43,7 @@ def files(paper: Paper, results: Mapping, _series: Mapping) -> dict[str, str]:
     data = {f"{output.DATA}/{d.id}.csv": as_csv(d) for s in sections for d in s["drawn"]}
     return {
         output.REPORT: render(paper, results, sections),
-        output.SUMMARY: text.summary(paper, results),
+        output.SUMMARY: verdicts.summary(paper, results),
         **data,
     }
 
@@ -59,8 +60,8 @@ def _section(paper: Paper, document: Mapping, runs: Runs, scale: float) -> dict:
     drawn = _drawn(experiment.id, cells, runs)
     return {
         "experiment": experiment,
-        "tally": text.tally(comparisons),
-        "verdict": text.section_verdict(comparisons),
+        "tally": verdicts.tally(comparisons),
+        "verdict": verdicts.section_verdict(comparisons),
         "tiles": judged_tiles(comparisons),
         "tables": _tables(comparisons),
         "powers": [

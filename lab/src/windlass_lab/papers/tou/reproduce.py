@@ -8,13 +8,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
-from windlass_lab import __version__
-from windlass_lab.core import output, provenance
-from windlass_lab.core.choose import select
-from windlass_lab.core.model import Experiment, Paper
-from windlass_lab.core.reproduce import no_series
-from windlass_lab.core.request import Progress, Request
-from windlass_lab.core.windlass import Windlass
+from windlass_lab.core import provenance
+from windlass_lab.core.binary.windlass import Windlass
+from windlass_lab.core.experiments.model import Experiment, Paper
+from windlass_lab.core.files import output
+from windlass_lab.core.pipeline.choose import select
+from windlass_lab.core.pipeline.reproduce import no_series
+from windlass_lab.core.pipeline.request import Progress, Request
+from windlass_lab.core.version import VERSION
 from windlass_lab.papers.tou import (
     course,
     losses,
@@ -91,7 +92,7 @@ def reproduce(
         "jitter_ms": 0,
         "seed": options.seed,
         "windlass_version": windlass.version(),
-        "lab_version": __version__,
+        "lab_version": VERSION,
         **made,
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "elapsed_s": round(time.monotonic() - begin, 1),

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import mean, median, stdev
 
-from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.interval import Interval, of_median
-from windlass_lab.core.text import figure
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.statistics.interval import Interval, of_median
+from windlass_lab.core.text.numbers import figure
 from windlass_lab.papers.tou.judge import Runs, paired
 from windlass_lab.papers.tou.plan import Cell, Contender, Test
 from windlass_lab.papers.tou.runs import Run

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from windlass_lab.core.run_lines import RunLines
+from windlass_lab.core.pipeline.run_lines import RunLines
 from windlass_lab.papers.tou.course import Course
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, nextafter
 
-from windlass_lab.core.verdict import (
+from windlass_lab.core.verdicts.verdict import (
     BOUND,
     FAIL,
     NOT_ENOUGH_RUNS,

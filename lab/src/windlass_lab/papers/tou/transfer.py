@@ -15,9 +15,9 @@ from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
-from windlass_lab.core import child
 from windlass_lab.core.errors import RunError
-from windlass_lab.core.thin import thin
+from windlass_lab.core.pipeline import child
+from windlass_lab.core.statistics.thin import thin
 from windlass_lab.papers.tou import losses, topology
 from windlass_lab.papers.tou.course import Row, course
 from windlass_lab.papers.tou.plan import (
@@ -31,8 +31,8 @@ from windlass_lab.papers.tou.plan import (
     Test,
 )
 from windlass_lab.papers.tou.runs import Curve, Run
-from windlass_lab.papers.tou.stream import LISTENING
 from windlass_lab.testbed.bed import Testbed, wait_until
+from windlass_lab.testbed.sockets import LISTENING
 
 _PORT = 7000
 # The send buffer of ToU: larger than the receiver's window, so that it is no limit.

@@ -5,11 +5,11 @@ from dataclasses import replace
 from math import exp, log
 from statistics import median, stdev
 
-from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.interval import Interval
-from windlass_lab.core.ratios import ratio
-from windlass_lab.core.text import NONE, figure
-from windlass_lab.core.verdict import (
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.statistics.interval import Interval
+from windlass_lab.core.statistics.ratios import ratio
+from windlass_lab.core.text.numbers import NONE, figure
+from windlass_lab.core.verdicts.verdict import (
     NOT_ENOUGH_RUNS,
     UNDECIDED,
     Comparison,
@@ -17,7 +17,7 @@ from windlass_lab.core.verdict import (
     informative,
     within,
 )
-from windlass_lab.papers.tou import criteria
+from windlass_lab.papers.tou.beside import criteria
 from windlass_lab.papers.tou.beside.plan import (
     RUNS,
     SIDES,

@@ -6,18 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from windlass_lab import __version__
-from windlass_lab.core import child, output, provenance, text
-from windlass_lab.core.choose import select
-from windlass_lab.core.document import experiment_document
+from windlass_lab.core import provenance
 from windlass_lab.core.errors import RunError
-from windlass_lab.core.model import Experiment, Paper
-from windlass_lab.core.page import judged_tiles, render, verdict_tables
-from windlass_lab.core.request import Progress, Request
-from windlass_lab.core.run_lines import RunLines
-from windlass_lab.core.verdict import Comparison
-from windlass_lab.papers.tou import criteria
-from windlass_lab.papers.tou.beside import plan, topology
+from windlass_lab.core.experiments.model import Experiment, Paper
+from windlass_lab.core.files import output
+from windlass_lab.core.pipeline import child
+from windlass_lab.core.pipeline.choose import select
+from windlass_lab.core.pipeline.document import experiment_document
+from windlass_lab.core.pipeline.request import Progress, Request
+from windlass_lab.core.pipeline.run_lines import RunLines
+from windlass_lab.core.report.page import judged_tiles, render, verdict_tables
+from windlass_lab.core.text import verdicts
+from windlass_lab.core.verdicts.verdict import Comparison
+from windlass_lab.core.version import VERSION
+from windlass_lab.papers.tou.beside import criteria, plan, topology
 from windlass_lab.papers.tou.beside.judge import Runs, judge, table
 from windlass_lab.papers.tou.beside.share import Run
 from windlass_lab.testbed import check
@@ -96,7 +98,7 @@ def reproduce(request: Request) -> dict:
         "jitter_ms": 0,
         "seed": request.seed,
         "windlass_version": request.windlass.version(),
-        "lab_version": __version__,
+        "lab_version": VERSION,
         **made,
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "elapsed_s": round(time.monotonic() - begin, 1),
@@ -118,7 +120,7 @@ def files(paper: Paper, results: Mapping) -> dict[str, str]:
     sections = [_section(paper, document, runs) for document in results["experiments"]]
     return {
         output.REPORT: render(paper, results, sections),
-        output.SUMMARY: text.summary(paper, results),
+        output.SUMMARY: verdicts.summary(paper, results),
     }
 
 
@@ -126,8 +128,8 @@ def _section(paper: Paper, document: Mapping, runs: Runs) -> dict:
     comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
     return {
         "experiment": next(each for each in paper.experiments if each.id == document["id"]),
-        "tally": text.tally(comparisons),
-        "verdict": text.section_verdict(comparisons),
+        "tally": verdicts.tally(comparisons),
+        "verdict": verdicts.section_verdict(comparisons),
         "tiles": judged_tiles(comparisons),
         "tables": verdict_tables(comparisons, ["measured"]),
         "powers": [table(_CELLS[document["id"]](), runs)],

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from windlass_lab.core import child
 from windlass_lab.core.errors import RunError
+from windlass_lab.core.pipeline import child
 from windlass_lab.papers.tou.beside import topology
 from windlass_lab.papers.tou.beside.plan import (
     LASTS_S,
