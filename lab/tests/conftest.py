@@ -96,7 +96,7 @@ def on_a_fake_kernel():
     def faked():
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(measure, "run_all", fake_runs)
-            patch.setattr(new_ecn, "lacking", lambda *_: "")
+            patch.setattr(new_ecn, "missing_requirement", lambda *_: "")
             patch.setattr(controller, "in_kernel", lambda *_: contextlib.nullcontext())
             yield patch
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from windlass_lab.core.verdicts.verdict import NOT_ENOUGH_RUNS
-from windlass_lab.papers.ecn_proxy import aside, aside_kernel, measure, transfer
+from windlass_lab.papers.ecn_proxy import aside, aside_kernel, reproduce, transfer
 from windlass_lab.papers.ecn_proxy.aside_kernel import (
     WORST,
     KernelCell,
@@ -181,7 +181,7 @@ def test_the_slowest_cell_comes_first_and_the_csv_has_both_ratios():
 def kernels_that_take(seconds_of, made):
     """Testbeds that need no root."""
 
-    def measured(_windlass, wanted, _scale, _jobs, store, _progress):
+    def measured(_campaign, wanted, _request, store):
         for test, number in wanted:
             made.append((test.name, number))
             store.add(test, number, Run(seconds_of(test.cell)))
@@ -192,7 +192,10 @@ def kernels_that_take(seconds_of, made):
 def test_a_result_holds_kernels_and_simulator_and_goes_on_where_it_was(lab, tmp_path, monkeypatch):
     made = []
     take = kernels_that_take(lambda cell: 100.0 if cell.native else 102.0, made)
-    monkeypatch.setattr(measure, "measure", take)
+    monkeypatch.setattr(reproduce.EcnProxy, "run_processes", take)
+    monkeypatch.setattr(
+        reproduce, "possible_on_kernels", lambda _windlass, wanted, _progress: wanted
+    )
     out = tmp_path / "out"
     options = ["--real", "--replicates", "2"]
     assert lab(*options, out=out, target="ecn-proxy/aside-kernel") == 0

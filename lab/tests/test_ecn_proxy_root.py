@@ -23,11 +23,11 @@ from windlass_lab.papers.ecn_proxy.transfer import measure
 from windlass_lab.testbed import check, remove
 from windlass_lab.testbed.bed import wait_until
 
-_LACKING = [line for needed, line in check.missing() if needed]
-_LACKING += [f"{name} is missing" for name in ("iperf", "iperf3") if not shutil.which(name)]
+_MISSING = [line for needed, line in check.missing() if needed]
+_MISSING += [f"{name} is missing" for name in ("iperf", "iperf3") if not shutil.which(name)]
 pytestmark = [
     pytest.mark.root,
-    pytest.mark.skipif(bool(_LACKING), reason=f"testbed: {'; '.join(_LACKING)}"),
+    pytest.mark.skipif(bool(_MISSING), reason=f"testbed: {'; '.join(_MISSING)}"),
 ]
 
 
@@ -61,13 +61,13 @@ def test_files_go_one_after_the_other_through_the_cross_traffic(windlass):
     ("direction", "way"),
     [("download", ""), ("upload", ""), ("download", CLIENT_OPENS), ("upload", IPV6)],
 )
-def test_the_proxy_takes_on_a_transfer_and_brings_it_to_its_end(windlass, direction, way):
+def test_the_proxy_takes_on_a_transfer_and_brings_it_to_its_end(windlass, direction, mode):
     doctor = subprocess.run(
         [windlass, "doctor", "ecn-proxy"], capture_output=True, text=True, check=False
     )
     if doctor.returncode != 0:
         pytest.skip("windlass doctor ecn-proxy: this kernel or binary lacks something")
-    run = measure(Test(direction, "1", True, PROXY, way), 0.05, windlass)
+    run = measure(Test(direction, "1", True, PROXY, mode), 0.05, windlass)
     [printed] = run.proxies
     assert printed["proxied"] > 0
     assert printed["edited"] > 0

@@ -173,7 +173,7 @@ def test_the_whole_paper_has_the_servers_but_the_short_form_of_them():
 
 
 def test_without_root_the_rest_runs_and_one_line_says_so(monkeypatch, tmp_path):
-    monkeypatch.setattr(reproduce, "lacking", lambda _: "needs root")
+    monkeypatch.setattr(reproduce, "missing_requirement", lambda _: "needs root")
     lines: list[str] = []
     paper, experiments = find("split-ack", quick=False)
     windlass = Windlass(tmp_path / "windlass")
@@ -186,7 +186,7 @@ def test_without_root_the_rest_runs_and_one_line_says_so(monkeypatch, tmp_path):
 
 
 def test_servers_that_were_asked_for_by_name_need_root(lab, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(reproduce, "lacking", lambda _: "needs root")
+    monkeypatch.setattr(reproduce, "missing_requirement", lambda _: "needs root")
     assert lab(out=tmp_path / "out", target="split-ack/4.4") == 2
     assert "split-ack/4.4: needs root" in capsys.readouterr().err
 
@@ -201,7 +201,7 @@ def canned(monkeypatch):
                 servers.probe(case, "http://10.98.1.2/")
             return {case.name: summary.of_server(found) for case in cases}
 
-        monkeypatch.setattr(reproduce, "lacking", lambda _: "")
+        monkeypatch.setattr(reproduce, "missing_requirement", lambda _: "")
         monkeypatch.setattr(measure, "gather", gather)
 
     return use

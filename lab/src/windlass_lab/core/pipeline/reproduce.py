@@ -1,14 +1,13 @@
 """Runs the experiments of a paper and gathers one result document from them."""
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from windlass_lab.core import provenance
 from windlass_lab.core.binary import aggregate
+from windlass_lab.core.binary.locate import find_experiments
 from windlass_lab.core.binary.over_time import window_spread
 from windlass_lab.core.binary.windlass import Run, Sampling, Series, Windlass
 from windlass_lab.core.errors import LabError
@@ -25,12 +24,13 @@ from windlass_lab.core.experiments.model import (
     TracePlot,
 )
 from windlass_lab.core.experiments.reference import Published, load_published
-from windlass_lab.core.files.output import RESULT_KIND, SERIES_KIND, envelope
-from windlass_lab.core.pipeline.document import experiment_document
-from windlass_lab.core.pipeline.request import Progress
+from windlass_lab.core.files.output import SERIES_KIND, envelope
+from windlass_lab.core.pipeline.document import Origin, experiment_document, result_document
+from windlass_lab.core.pipeline.request import Progress, Request
 from windlass_lab.core.statistics.thin import thin
-from windlass_lab.core.version import VERSION
 
+# Of each simulated case, by default.
+REPLICATES = 20
 # Points of one curve: more than a screen has columns, few enough for a page of tens of curves.
 CURVE_POINTS = 1600
 # A column that only grows has no peaks to lose.
@@ -92,8 +92,7 @@ def reproduce(
     gathered.summaries = {
         case.name: {"replicates": 1, **case.figures()} for e in experiments for case in e.arithmetic
     }
-    begin = time.monotonic()
-    version = windlass.version()
+    origin = Origin(windlass)
     steps = _steps(experiments, runs, windlass, sampling, gathered)
     for number, (what, action) in enumerate(steps, start=1):
         progress(f"[{number}/{len(steps)}] {what}")
@@ -101,25 +100,38 @@ def reproduce(
     gathered.commands = _portable(windlass.commands, scenarios)
     for source in sources:
         source.add_to(gathered, experiments, progress)
-    results: dict[str, Any] = {
-        **envelope(RESULT_KIND),
-        "paper": paper.id,
+    how = {
         "replicates": sampling.replicates,
         "brief": sampling.brief,
         "jitter_ms": sampling.jitter_ms,
         "seed": sampling.seed,
-        "windlass_version": version,
-        "lab_version": VERSION,
-        **provenance.provenance(),
-        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "elapsed_s": round(time.monotonic() - begin, 1),
-        "commands": gathered.commands,
-        "published": {name: found.table for name, found in gathered.published.items()},
-        "summaries": gathered.summaries,
     }
+    results = result_document(
+        paper,
+        how,
+        origin,
+        gathered.commands,
+        {name: found.table for name, found in gathered.published.items()},
+        gathered.summaries,
+    )
     evidence = evidence_in(paper, results)
     results["experiments"] = [_experiment_document(e, evidence) for e in experiments]
     return results, _series_document(paper, gathered)
+
+
+def reproduce_request(
+    request: Request, experiments: Sequence[Experiment], sources: Sequence[Source]
+) -> tuple[dict, dict]:
+    """The same by the options of the command line; `experiments` are those that can run here."""
+    return reproduce(
+        request.paper,
+        experiments,
+        request.windlass,
+        find_experiments(request.experiments_folder, request.paper.id),
+        Sampling(request.replicates or REPLICATES, request.jobs, request.seed, brief=request.check),
+        request.progress,
+        sources,
+    )
 
 
 def _runs(cases: Iterable[Case], scenarios: Path) -> dict[str, Run]:

@@ -1,6 +1,7 @@
 """The report: one HTML page that needs nothing else, made from a result."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from windlass_lab.core.experiments.judge import evidence_in
@@ -16,24 +17,78 @@ from windlass_lab.core.text import verdicts
 from windlass_lab.core.verdicts.verdict import INFORMATIVE, Comparison, failures
 
 
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The tables and plots of a section beside its verdicts; `files` are further CSV files by name.
+
+    A plot has the verdict on it, as `_figure` and `unjudged` have it.
+    """
+
+    tables: Sequence[Mapping]
+    plots: Sequence[Mapping]
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
 def files(paper: Paper, results: Mapping, series: Mapping) -> dict[str, str]:
     """Every file that is made from a result and its time series, by its path in the directory."""
     material = _material(paper, results, series)
-    sections = _sections(paper, results, material)
-    data = {f"{output.DATA}/{d.id}.csv": as_csv(d) for s in sections for d in s["drawn"]}
-    for name, text_ in server_tables.as_csv(results["summaries"]).items():
-        data[f"{output.DATA}/{name}.csv"] = text_
+    return paper_files(
+        paper,
+        results,
+        _sections(paper, results, material),
+        server_tables.as_csv(results["summaries"]),
+        load_reference(paper.id).source,
+        conditions(results["summaries"]),
+    )
+
+
+def paper_files(
+    paper: Paper,
+    results: Mapping,
+    sections: Sequence[Mapping],
+    further: Mapping[str, str],
+    source: str = "",
+    kernel: Mapping | None = None,
+) -> dict[str, str]:
+    """The page, the summary, and the CSV files: those of the plots, and `further` ones by name.
+    `source` and `kernel` are those of `render`.
+    """
+    data = {drawn.id: as_csv(drawn) for each in sections for drawn in each["drawn"]}
     return {
-        output.REPORT: render(
-            paper,
-            results,
-            sections,
-            load_reference(paper.id).source,
-            conditions(results["summaries"]),
-        ),
+        output.REPORT: render(paper, results, sections, source, kernel),
         output.SUMMARY: verdicts.summary(paper, results),
-        **data,
+        **{f"{output.DATA}/{name}.csv": text for name, text in {**data, **further}.items()},
     }
+
+
+def section(
+    experiment: Experiment,
+    comparisons: Sequence[Comparison],
+    tables: Sequence[Mapping],
+    content: Content,
+    beside: str = "",
+) -> dict:
+    """A section as the page has it; `tables` are those of the comparisons, and `beside` names the
+    reference figure of the tiles.
+    """
+    return {
+        "experiment": experiment,
+        "tally": verdicts.tally(comparisons),
+        "verdict": verdicts.section_verdict(comparisons),
+        "tiles": judged_tiles(comparisons, beside),
+        "tables": tables,
+        "powers": content.tables,
+        "plots": content.plots,
+        "drawn": [plot["drawn"] for plot in content.plots],
+    }
+
+
+def unjudged(drawn: Sequence[Drawn]) -> list[dict]:
+    """Plots of which nothing is said."""
+    return [
+        {"drawn": each, "says": "", "verdict": "", "passed": True, "judged": False}
+        for each in drawn
+    ]
 
 
 def build(paper: Paper, results: Mapping, series: Mapping) -> str:
@@ -56,17 +111,12 @@ def _sections(paper: Paper, results: Mapping, material: Material) -> list[dict]:
 
 def _section(experiment: Experiment, document: Mapping, material: Material) -> dict:
     comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
-    plots = draw(experiment, material)
-    return {
-        "experiment": experiment,
-        "tally": verdicts.tally(comparisons),
-        "verdict": verdicts.section_verdict(comparisons),
-        "tiles": judged_tiles(comparisons, experiment.columns[0]),
-        "tables": verdict_tables(comparisons, experiment.columns),
-        "powers": [_table(table, experiment, material) for table in experiment.tables],
-        "plots": [_figure(plot, drawn, comparisons) for plot, drawn in plots],
-        "drawn": [drawn for _, drawn in plots],
-    }
+    content = Content(
+        [_table(table, experiment, material) for table in experiment.tables],
+        [_figure(plot, drawn, comparisons) for plot, drawn in draw(experiment, material)],
+    )
+    tables = verdict_tables(comparisons, experiment.columns)
+    return section(experiment, comparisons, tables, content, experiment.columns[0])
 
 
 def _table(table: PowerTable | ServersTable, experiment: Experiment, material: Material) -> Mapping:

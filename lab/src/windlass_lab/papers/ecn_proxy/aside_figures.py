@@ -13,8 +13,8 @@ from windlass_lab.core.text.numbers import figure
 from windlass_lab.core.verdicts.verdict import INFORMATIVE, Comparison, Subject, within
 from windlass_lab.papers.ecn_proxy import criteria
 from windlass_lab.papers.ecn_proxy.aside import CROSS, QUEUES, Cell, cells
-from windlass_lab.papers.ecn_proxy.extra import Extra, Runs, case, seconds
 from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS
+from windlass_lab.papers.ecn_proxy.supplement import Runs, Supplement, case, seconds
 
 # The bounds that the paper's own tests have.
 LOW, HIGH = 0.90, 1.05
@@ -276,7 +276,7 @@ def files(runs: Runs) -> Mapping[str, str]:
     return {"aside-cells": out.getvalue()}
 
 
-ASIDE = Extra(
+ASIDE = Supplement(
     experiment=Experiment(
         id="aside",
         chapter="Beyond the paper",

@@ -71,7 +71,7 @@ class KernelCell:
         return not self.cell.native
 
     @property
-    def way(self) -> str:
+    def mode(self) -> str:
         """The paper's own: over IPv4, and the end that sends opens the connection."""
         return ""
 

@@ -35,8 +35,8 @@ from windlass_lab.papers.ecn_proxy.aside_kernel import (
     sample,
     tests,
 )
-from windlass_lab.papers.ecn_proxy.extra import Extra, Runs, seconds
 from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS
+from windlass_lab.papers.ecn_proxy.supplement import Runs, Supplement, seconds
 
 _MOST_RUNS = 5
 # Of a direction. The interval is over their runs, which are drawn anew.
@@ -255,7 +255,7 @@ def files(runs: Runs) -> Mapping[str, str]:
     return {"aside-kernel-cells": out.getvalue()}
 
 
-ASIDE_KERNEL = Extra(
+ASIDE_KERNEL = Supplement(
     experiment=Experiment(
         id="aside-kernel",
         chapter="Beyond the paper",

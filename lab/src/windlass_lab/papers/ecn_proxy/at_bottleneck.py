@@ -26,14 +26,6 @@ from windlass_lab.papers.ecn_proxy.by_connections import (
     row,
     table,
 )
-from windlass_lab.papers.ecn_proxy.extra import (
-    Extra,
-    Runs,
-    Variant,
-    case,
-    over,
-    seconds,
-)
 from windlass_lab.papers.ecn_proxy.plan import (
     DIRECTIONS,
     LABELS,
@@ -41,6 +33,14 @@ from windlass_lab.papers.ecn_proxy.plan import (
     NEITHER,
     PROXY,
     Test,
+)
+from windlass_lab.papers.ecn_proxy.supplement import (
+    Runs,
+    Supplement,
+    Variant,
+    case,
+    over,
+    seconds,
 )
 
 _CONFIGURATIONS = (NEITHER, PROXY, NATIVE)
@@ -142,7 +142,7 @@ def tables(runs: Runs) -> list[dict]:
     return [table("Completion time in seconds, medians", rows, opened=False)]
 
 
-AT_BOTTLENECK = Extra(
+AT_BOTTLENECK = Supplement(
     experiment=Experiment(
         id="at-bottleneck",
         chapter="Beyond the paper",

@@ -6,8 +6,8 @@ from statistics import median
 from windlass_lab.core.pipeline.run_lines import Named
 from windlass_lab.core.plots.parts import Drawn, Panel
 from windlass_lab.core.text.numbers import NONE, figure
-from windlass_lab.papers.ecn_proxy.extra import Runs, seconds
 from windlass_lab.papers.ecn_proxy.plan import FILES, LOADS
+from windlass_lab.papers.ecn_proxy.supplement import Runs, seconds
 
 COUNTS = tuple(load for load in LOADS if load != FILES)
 HEADINGS = ("", *(f"{load} conn." for load in COUNTS))

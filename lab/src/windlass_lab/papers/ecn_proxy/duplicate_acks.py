@@ -14,9 +14,9 @@ from windlass_lab.core.statistics.estimate import Estimate
 from windlass_lab.core.text.numbers import NONE, figure
 from windlass_lab.core.verdicts.verdict import Comparison, Subject, informative
 from windlass_lab.papers.ecn_proxy.by_connections import COUNTS, HEADINGS, bars, panel, row, table
-from windlass_lab.papers.ecn_proxy.extra import Runs, Variant
 from windlass_lab.papers.ecn_proxy.plan import PROXY, Test
 from windlass_lab.papers.ecn_proxy.runs import Run
+from windlass_lab.papers.ecn_proxy.supplement import Runs, Variant
 
 # The slowest published uploads of as many bytes take 606 s (median, five connections, no ECN).
 LIMIT_S = 1000.0

@@ -24,16 +24,16 @@ from windlass_lab.papers.ecn_proxy.by_connections import (
     row,
     table,
 )
-from windlass_lab.papers.ecn_proxy.extra import (
-    Extra,
+from windlass_lab.papers.ecn_proxy.plan import NATIVE, NEITHER, PROXY, Test
+from windlass_lab.papers.ecn_proxy.published import published
+from windlass_lab.papers.ecn_proxy.supplement import (
     Runs,
+    Supplement,
     Variant,
     case,
     over,
     seconds,
 )
-from windlass_lab.papers.ecn_proxy.plan import NATIVE, NEITHER, PROXY, Test
-from windlass_lab.papers.ecn_proxy.published import published
 
 _RUNS = FEWEST_SEEDS
 # The paper's hosts ran Linux 3.19: SACK, PRR and tail loss probes, and no RACK (Linux 4.4).
@@ -174,7 +174,7 @@ def tables(runs: Runs) -> list[dict]:
     return [table(caption, rows, opened=True), *duplicate_acks.tables(runs)]
 
 
-MECHANISMS = Extra(
+MECHANISMS = Supplement(
     experiment=Experiment(
         id="mechanisms",
         chapter="4.3.2 Uploads",

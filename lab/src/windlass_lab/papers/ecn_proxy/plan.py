@@ -42,7 +42,7 @@ START_S = 1.0
 class Test:
     """One test: what is transferred, over which path, between what kind of ends.
 
-    `way` is empty for the paper's own, or a way of making it on kernels.
+    `mode` is empty for the paper's own, or a mode of making it on kernels.
     """
 
     # pytest takes it for a class of tests otherwise.
@@ -52,7 +52,7 @@ class Test:
     load: str
     cross: bool
     configuration: str
-    way: str = ""
+    mode: str = ""
 
     @property
     def table(self) -> str:
@@ -67,8 +67,8 @@ class Test:
     @property
     def name(self) -> str:
         """Its name in results."""
-        way = f"_{self.way}" if self.way else ""
-        return f"{self.table}-{self.configuration}_{self.traffic}{way}"
+        mode = f"_{self.mode}" if self.mode else ""
+        return f"{self.table}-{self.configuration}_{self.traffic}{mode}"
 
     @property
     def connections(self) -> int:

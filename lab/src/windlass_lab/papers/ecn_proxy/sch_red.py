@@ -20,8 +20,8 @@ from windlass_lab.papers.ecn_proxy.by_connections import (
     ratios,
     table,
 )
-from windlass_lab.papers.ecn_proxy.extra import Extra, Runs, over, seconds
 from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS, LABELS, NATIVE, NEITHER, PROXY
+from windlass_lab.papers.ecn_proxy.supplement import Runs, Supplement, over, seconds
 
 # Five connections keep RED above its upper threshold, where a run depends on which SYN it drops.
 _COUNTS = ("1", "2", "3")
@@ -97,7 +97,7 @@ def tables(runs: Runs) -> list[dict]:
     return [table("Completion time in seconds, medians", rows, opened=True)]
 
 
-SCH_RED = Extra(
+SCH_RED = Supplement(
     experiment=Experiment(
         id="sch-red",
         chapter="Beyond the paper",

@@ -89,7 +89,7 @@ def _cross_traffic(bed: Testbed, test: topology.OnKernels) -> None:
             _cross_traffic_of_cell(bed, test, test.udp)
     elif test.cross:
         # As many bytes on the wire of either family, in packets of the same size.
-        payload = _UDP_PAYLOAD - (_IPV6_MORE if test.way == IPV6 else 0)
+        payload = _UDP_PAYLOAD - (_IPV6_MORE if test.mode == IPV6 else 0)
         rate = str(_UDP_RATE * payload // _UDP_PAYLOAD)
         for source, to in (("udpl", "udpr"), ("udpr", "udpl")):
             _stream(bed, test, source, to, rate, payload)
@@ -133,10 +133,10 @@ def _serve(bed: Testbed, name: str, node: str, command: Sequence[str]) -> None:
 def _transfer(bed: Testbed, test: topology.OnKernels, scale: float) -> Run:
     source, to = ("client", "server") if test.direction == "upload" else ("server", "client")
     controller = topology.CONTROLLER
-    if test.way == CLIENT_OPENS:
+    if test.mode == CLIENT_OPENS:
         # The client receives what the server sends.
         source, to, controller = to, source, ""
-    _serve(bed, "tcp-server", to, iperf.server(_TCP_PORT, test.way == IPV6))
+    _serve(bed, "tcp-server", to, iperf.server(_TCP_PORT, test.mode == IPV6))
     size = round(test.megabytes(scale) * 1e6)
     address = topology.address(test, to)
     command = iperf.client(address, _TCP_PORT, test.connections, size, controller)

@@ -70,7 +70,7 @@ def cases_of(experiments: Sequence[Experiment]) -> list[KernelCase]:
     return list({case.name: case for e in experiments for case in e.kernels}.values())
 
 
-def lacking(kernel: Kernel, cases: Sequence[KernelCase]) -> str:
+def missing_requirement(kernel: Kernel, cases: Sequence[KernelCase]) -> str:
     """The first requirement that this machine lacks, in one line; empty if it lacks none."""
     try:
         for job in (job for case in cases for job in kernel.jobs(case)[:1]):

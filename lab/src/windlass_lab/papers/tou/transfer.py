@@ -19,7 +19,6 @@ from windlass_lab.core.errors import RunError
 from windlass_lab.core.pipeline import child
 from windlass_lab.core.statistics.thin import thin
 from windlass_lab.papers.tou import losses, topology
-from windlass_lab.papers.tou.course import Row, course
 from windlass_lab.papers.tou.plan import (
     PAPER_MIN_RTO,
     PAPER_PROFILE,
@@ -31,6 +30,8 @@ from windlass_lab.papers.tou.plan import (
     Test,
 )
 from windlass_lab.papers.tou.runs import Curve, Run
+from windlass_lab.papers.tou.window import Row, window_figures
+from windlass_lab.testbed import link
 from windlass_lab.testbed.bed import Testbed, wait_until
 from windlass_lab.testbed.sockets import LISTENING
 
@@ -59,7 +60,7 @@ class Transfer(NamedTuple):
 
 
 def measure(test: Test, seed: int, scale: float, windlass: Path, traced: bool = False) -> Run:
-    """Builds the network, transfers, removes it. `traced` keeps the window's course.
+    """Builds the network, transfers, removes it. `traced` keeps the window over time.
 
     Raises `RunError` where that fails.
     """
@@ -72,7 +73,7 @@ def measure(test: Test, seed: int, scale: float, windlass: Path, traced: bool = 
     ):
         transfer = _by_tou if test.contender.is_tou else _by_kernel
         made = transfer(bed, test, size, windlass, Path(out))
-        path = _path(bed)
+        path = link.path(link.report(bed), topology.CLIENT, "up")
     rows, no_control = made.rows, test.contender == TOU_NONE
     return Run(
         seconds=made.seconds,
@@ -85,7 +86,7 @@ def measure(test: Test, seed: int, scale: float, windlass: Path, traced: bool = 
         dropped=sum(path["dropped"].values()),
         load=os.getloadavg()[0],
         mss=made.mss,
-        course=course(rows),
+        course=window_figures(rows),
         curve=_curve(rows, WINDOW_BYTES / made.mss if no_control else inf) if traced else None,
     )
 
@@ -194,17 +195,6 @@ def _trace(file: Path, mss: int) -> list[Row]:
         ]
         for row in rows
     ]
-
-
-def _path(bed: Testbed) -> dict:
-    """The link's counters for packets from the client."""
-    bed.end(topology.LINK)
-    last = bed.log(topology.LINK).read_text().splitlines()[-1:]
-    try:
-        paths = json.loads(last[0])["paths"]
-        return next(p for p in paths if (p["port"], p["direction"]) == (topology.CLIENT, "up"))
-    except (ValueError, KeyError, IndexError, StopIteration, TypeError) as error:
-        raise RunError(f"the link's figures cannot be read: {error!r}") from error
 
 
 def _curve(rows: Sequence[Row], limit: float) -> Curve:

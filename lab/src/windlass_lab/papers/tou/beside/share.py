@@ -24,6 +24,7 @@ from windlass_lab.papers.tou.beside.plan import (
     Test,
     neighbours,
 )
+from windlass_lab.testbed import link
 from windlass_lab.testbed.bed import Testbed, wait_until
 from windlass_lab.testbed.run import listens
 
@@ -59,7 +60,7 @@ class Run:
 
 def measure(test: Test, number: int, windlass: Path) -> Run:
     """Builds the network, fills it, removes it. Raises `RunError` where that fails."""
-    found = topology.experiment(test.cell)
+    experiment = topology.experiment(test.cell)
     sides = {topology.OURS: test.side, topology.THEIRS: neighbours(test.cell)}
     order = [topology.OURS, topology.THEIRS]
     if number % 2 == 0:
@@ -67,7 +68,7 @@ def measure(test: Test, number: int, windlass: Path) -> Run:
     streams = test.cell.flows // 2
     with (
         tempfile.TemporaryDirectory(prefix="windlass-lab-") as out,
-        Testbed(found.topology, found.programs, Path(out), windlass) as bed,
+        Testbed(experiment.topology, experiment.programs, Path(out), windlass) as bed,
     ):
         for name, side in sides.items():
             _serve(bed, name, side, streams)
@@ -77,17 +78,13 @@ def measure(test: Test, number: int, windlass: Path) -> Run:
             time.sleep(LEAD_S)
         _wait(bed, clients)
         rates = {name: _rate(bed, name, side) for name, side in sides.items()}
-        link = _link(bed)
-    narrow = next(
-        path
-        for path in link["paths"]
-        if (path["port"], path["direction"]) == (topology.RECEIVER, "down")
-    )
+        found = link.report(bed)
+    narrow = link.path(found, topology.RECEIVER, "down")
     return Run(
         ours=rates[topology.OURS],
         theirs=rates[topology.THEIRS],
         dropped=sum(narrow["dropped"].values()),
-        late_ms=link["late_ms"]["p99"],
+        late_ms=found["late_ms"]["p99"],
         load=os.getloadavg()[0],
     )
 
@@ -159,15 +156,6 @@ def _rate(bed: Testbed, name: str, side: Side) -> float:
         return sum(printed["bytes"]) * 8 / printed["seconds"] / 1e6
     except (ValueError, KeyError, TypeError) as error:
         raise RunError(f"{name}: the report cannot be read: {error!r}") from error
-
-
-def _link(bed: Testbed) -> Mapping:
-    bed.end(topology.LINK)
-    last = bed.log(topology.LINK).read_text().splitlines()[-1:]
-    try:
-        return json.loads(last[0])
-    except (ValueError, IndexError) as error:
-        raise RunError(f"the link's figures cannot be read: {error!r}") from error
 
 
 def _obey(order: Mapping) -> Run:

@@ -15,7 +15,6 @@ from windlass_lab.papers.ecn_proxy.by_connections import (
     ratios,
     table,
 )
-from windlass_lab.papers.ecn_proxy.extra import Extra, Runs, over, seconds
 from windlass_lab.papers.ecn_proxy.plan import (
     CLIENT_OPENS,
     IPV6,
@@ -25,11 +24,12 @@ from windlass_lab.papers.ecn_proxy.plan import (
     PROXY,
     Test,
 )
+from windlass_lab.papers.ecn_proxy.supplement import Runs, Supplement, over, seconds
 
 _RUNS = 10
 _CONFIGURATIONS = (NEITHER, PROXY, NATIVE)
 # In the paper the end that sends opens the connection, so uploads are opened by the client already.
-_WAYS = {
+_MODES = {
     ("download", CLIENT_OPENS): "opened by the client",
     ("download", IPV6): "IPv6",
     ("upload", IPV6): "IPv6",
@@ -39,29 +39,29 @@ _WAYS = {
 def tests() -> Sequence[Test]:
     """With cross traffic by 1, 2, 3 and 5 connections: no ECN, the proxy, ECN at both ends."""
     return [
-        _by_count(direction, way, name)(load)
-        for direction, way in _WAYS
+        _by_count(direction, mode, name)(load)
+        for direction, mode in _MODES
         for load in COUNTS
         for name in _CONFIGURATIONS
     ]
 
 
-def _by_count(direction: str, way: str, name: str) -> Callable[[str], Test]:
-    return lambda load: Test(direction, load, True, name, way)
+def _by_count(direction: str, mode: str, name: str) -> Callable[[str], Test]:
+    return lambda load: Test(direction, load, True, name, mode)
 
 
 def judge(runs: Runs) -> list[Comparison]:
     """By the bound of the main tests."""
-    found = [each for direction, way in _WAYS for each in _of_way(direction, way, runs)]
+    found = [each for direction, mode in _MODES for each in _of_mode(direction, mode, runs)]
     return [comparison for comparison in found if comparison is not None]
 
 
-def _of_way(direction: str, way: str, runs: Runs) -> Iterator[Comparison | None]:
+def _of_mode(direction: str, mode: str, runs: Runs) -> Iterator[Comparison | None]:
     for load in COUNTS:
-        none, proxy, native = (_by_count(direction, way, c)(load) for c in _CONFIGURATIONS)
-        prefix = f"{direction.capitalize()}, {_WAYS[direction, way]}, {load} conn.: Time"
+        none, proxy, native = (_by_count(direction, mode, c)(load) for c in _CONFIGURATIONS)
+        prefix = f"{direction.capitalize()}, {_MODES[direction, mode]}, {load} conn.: Time"
         name = f"{prefix}, {LABELS[PROXY]} over {LABELS[NATIVE]}"
-        yield over(name, runs, proxy, native, criteria.OTHER_WAYS, FEWEST_RUNS)
+        yield over(name, runs, proxy, native, criteria.OTHER_MODES, FEWEST_RUNS)
         name = f"{prefix}, {LABELS[NEITHER]} over {LABELS[NATIVE]}"
         yield over(name, runs, none, native, None, FEWEST_RUNS)
 
@@ -69,8 +69,8 @@ def _of_way(direction: str, way: str, runs: Runs) -> Iterator[Comparison | None]
 def draw(runs: Runs) -> list[Drawn]:
     """The proxy's ratios to ECN at both ends: bars by connections."""
     groups: list[dict] = []
-    for (direction, way), label in _WAYS.items():
-        proxy, native = (_by_count(direction, way, name) for name in (PROXY, NATIVE))
+    for (direction, mode), label in _MODES.items():
+        proxy, native = (_by_count(direction, mode, name) for name in (PROXY, NATIVE))
         values = ratios(runs, proxy, native)
         groups.append(bars(f"{direction}, {label}", len(groups), values))
     title = "Time through the proxy over ECN at both ends, with cross traffic"
@@ -80,15 +80,15 @@ def draw(runs: Runs) -> list[Drawn]:
 def tables(runs: Runs) -> list[dict]:
     """The median times, in seconds."""
     rows = []
-    for (direction, way), label in _WAYS.items():
+    for (direction, mode), label in _MODES.items():
         for name in _CONFIGURATIONS:
-            test = _by_count(direction, way, name)
+            test = _by_count(direction, mode, name)
             samples = [seconds(runs, test(load)) for load in COUNTS]
             rows.append(medians(f"{direction}, {label}, {LABELS[name]}", samples))
     return [table("Completion time in seconds, medians", rows, opened=True)]
 
 
-WAYS = Extra(
+CONNECTION_MODES = Supplement(
     experiment=Experiment(
         id="ways",
         chapter="Beyond the paper",

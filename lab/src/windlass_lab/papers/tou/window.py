@@ -17,7 +17,7 @@ _TIME, _CWND, _SSTHRESH, _TIMEOUTS = 0, 1, 2, 5
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class WindowFigures:
     """A transfer's window over time, in a few figures.
 
     `first_loss` is the window in segments before its first reduction, None without one; `limit_s`
@@ -32,10 +32,10 @@ class Course:
     dips: int
 
 
-def course(rows: Sequence[Row]) -> Course:
+def window_figures(rows: Sequence[Row]) -> WindowFigures:
     """That of a sender's samples."""
     reduced = next((n for n, row in enumerate(rows) if isfinite(row[_SSTHRESH])), 0)
-    return Course(
+    return WindowFigures(
         first_loss=rows[reduced - 1][_CWND] if reduced else None,
         limit_s=next((row[_TIME] for row in rows if row[_CWND] >= LIMIT_SEGMENTS), None),
         spikes=sum(_has_spike([row[_CWND] for row in epoch]) for epoch in _epochs(rows)),

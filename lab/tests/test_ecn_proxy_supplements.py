@@ -12,6 +12,7 @@ from plotly import graph_objects
 
 from windlass_lab.core.binary.locate import find_windlass
 from windlass_lab.core.errors import LabError, RunError
+from windlass_lab.core.pipeline.run_lines import RunLines
 from windlass_lab.core.verdicts.verdict import NOT_ENOUGH_RUNS
 from windlass_lab.papers.ecn_proxy import (
     aside,
@@ -22,16 +23,16 @@ from windlass_lab.papers.ecn_proxy import (
     iperf,
     mechanisms,
 )
+from windlass_lab.papers.ecn_proxy.catalogue import SUPPLEMENTS
+from windlass_lab.papers.ecn_proxy.connection_modes import CONNECTION_MODES
 from windlass_lab.papers.ecn_proxy.emulated import measure_emulated
-from windlass_lab.papers.ecn_proxy.extra import over
-from windlass_lab.papers.ecn_proxy.extras import EXTRAS
 from windlass_lab.papers.ecn_proxy.plan import CLIENT_OPENS, IPV6, PROXY, Test
 from windlass_lab.papers.ecn_proxy.published import published
-from windlass_lab.papers.ecn_proxy.runs import Run, Store
+from windlass_lab.papers.ecn_proxy.runs import Run
 from windlass_lab.papers.ecn_proxy.sch_red import SCH_RED
 from windlass_lab.papers.ecn_proxy.simulate import request, result
+from windlass_lab.papers.ecn_proxy.supplement import over
 from windlass_lab.papers.ecn_proxy.topology import experiment
-from windlass_lab.papers.ecn_proxy.ways import WAYS
 from windlass_lab.testbed.validate import validate
 
 
@@ -114,19 +115,19 @@ def test_the_worst_cells_come_first_in_the_table_and_in_the_csv():
     assert ratios == sorted(ratios, reverse=True)
 
 
-@pytest.mark.parametrize("name", EXTRAS)
+@pytest.mark.parametrize("name", SUPPLEMENTS)
 def test_plots_are_such_that_plotly_accepts_them(name):
-    runs = measured(EXTRAS[name].tests(), lambda _: 50.0)
-    plots = EXTRAS[name].draw(runs)
+    runs = measured(SUPPLEMENTS[name].tests(), lambda _: 50.0)
+    plots = SUPPLEMENTS[name].draw(runs)
     assert plots
     for drawn in plots:
         for panel in drawn.panels:
             assert graph_objects.Figure(panel.spec).data
         assert all(len(row) == len(drawn.headings) for row in drawn.rows)
-    for table in EXTRAS[name].tables(runs):
+    for table in SUPPLEMENTS[name].tables(runs):
         assert all(len(row) == len(table["headings"]) for row in table["rows"])
-    assert not EXTRAS[name].draw({})
-    assert not EXTRAS[name].judge({})
+    assert not SUPPLEMENTS[name].draw({})
+    assert not SUPPLEMENTS[name].judge({})
 
 
 def test_the_papers_uploads_are_held_against_the_papers_own_mechanism():
@@ -236,8 +237,8 @@ def test_an_experiment_that_cannot_be_made_so_says_why(
 
 
 def test_a_test_in_another_way_is_none_of_the_papers():
-    assert not any(test in published() for test in WAYS.tests())
-    assert len({test.name for test in WAYS.tests()}) == 36
+    assert not any(test in published() for test in CONNECTION_MODES.tests())
+    assert len({test.name for test in CONNECTION_MODES.tests()}) == 36
 
 
 def test_a_testbed_over_ipv6_has_no_address_of_the_other_family():
@@ -254,8 +255,8 @@ def test_a_client_that_opens_a_download_receives_what_a_cubic_server_sends():
     assert "--reverse" in command and "--tcp-congestion" not in command
     assert "--ipv6_domain" in iperf.client("fd00:5::1", 5201, 2, 1000, "cubic")
     plain, opened = (
-        experiment(Test("download", "2", True, PROXY, way)).topology.routes
-        for way in ("", CLIENT_OPENS)
+        experiment(Test("download", "2", True, PROXY, mode)).topology.routes
+        for mode in ("", CLIENT_OPENS)
     )
     [server] = [route for route in opened if route.node == "server"]
     assert server.controller == "cubic"
@@ -275,7 +276,7 @@ def test_a_client_that_receives_reports_with_a_star():
     assert transfer.seconds == pytest.approx(7.5038)
 
 
-def test_the_simulator_runs_each_kind_of_extra(repository):
+def test_the_simulator_runs_each_kind_of_supplement(repository):
     """One small run of each, in the real simulator; Not-ECT data fare as without ECN."""
     try:
         windlass = find_windlass(None)
@@ -341,7 +342,7 @@ done
 
 def test_an_emulated_machine_makes_what_is_missing_of_a_direction(tmp_path):
     scenarios = machine_that(tmp_path, PRINTED)
-    store = Store(tmp_path / "runs.jsonl", {}, resume=False)
+    store = RunLines(tmp_path / "runs.jsonl", {}, False, Run)
     uploads = [test for test in SCH_RED.tests() if test.direction == "upload"]
     run_emulated(scenarios, uploads[:4], store, scale=0.1)
     arguments = (tmp_path / "scripts" / "arguments").read_text().split()
@@ -352,7 +353,7 @@ def test_an_emulated_machine_makes_what_is_missing_of_a_direction(tmp_path):
 
 
 def test_the_proxy_through_sch_red_is_judged_beside_both_others(tmp_path):
-    store = Store(tmp_path / "runs.jsonl", {}, resume=False)
+    store = RunLines(tmp_path / "runs.jsonl", {}, False, Run)
     run_emulated(machine_that(tmp_path, PRINTED), SCH_RED.tests(), store)
     store.close()
     single = {name: [run] for (name, _), run in store.runs.items()}
@@ -372,14 +373,14 @@ def test_the_proxy_through_sch_red_is_judged_beside_both_others(tmp_path):
     [("echo broken >&2; exit 1", "status 1: broken"), ("true", "ended without sch-red-download-1")],
 )
 def test_an_emulated_machine_that_fails_says_why(script, error, tmp_path):
-    store = Store(tmp_path / "runs.jsonl", {}, resume=False)
+    store = RunLines(tmp_path / "runs.jsonl", {}, False, Run)
     with pytest.raises(RunError, match=error):
         run_emulated(machine_that(tmp_path, script), SCH_RED.tests(), store)
     store.close()
 
 
 def test_sch_red_is_measured_in_the_repository_only(tmp_path):
-    store = Store(tmp_path / "runs.jsonl", {}, resume=False)
+    store = RunLines(tmp_path / "runs.jsonl", {}, False, Run)
     with pytest.raises(LabError, match="run in the repository"):
         run_emulated(tmp_path / "experiments" / "ecn-proxy", SCH_RED.tests(), store)
     store.close()

@@ -17,7 +17,7 @@ from windlass_lab.papers.split_ack.programs import compiler, lwip_source, smoltc
 from windlass_lab.testbed import check
 
 
-def lacking(cases: Sequence[ServerCase]) -> str:
+def missing_requirement(cases: Sequence[ServerCase]) -> str:
     """The first thing that is missing for these servers, in one line; empty for nothing."""
     return next(_missing(cases), "")
 

@@ -19,7 +19,7 @@ Runs = Mapping[str, Sequence[Run]]
 
 
 @dataclass(frozen=True, slots=True)
-class Extra:
+class Supplement:
     """An experiment that is not a table of the paper: simulated, or `real`, on kernels only.
 
     `most_runs` of each test are made, however many are asked for. `judge`, `tables`, `draw` and
