@@ -1,6 +1,6 @@
 """Tests with names: their runs in processes, repeated, stopped, and continued from a file."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import pytest
@@ -38,25 +38,24 @@ class Process:
         self.log.append("waited")
 
 
-class Simple(Campaign):
-    module = "a.module"
-    read = Run
-
-    def order(self, test, number, _request):
-        return {"test": test.name, "number": number}
-
-    def outcome(self, run):
-        return f"{run.seconds:g} s"
-
-    def complaint(self, run):
-        return "late" if run.late else ""
+def unused(*_):
+    raise AssertionError("not a part of running processes")
 
 
-class Stopping(Simple):
-    stops = True
-
-
-Simple.__abstractmethods__ = Stopping.__abstractmethods__ = frozenset()
+SIMPLE = Campaign(
+    module="a.module",
+    read=Run,
+    order=lambda test, number, _request: {"test": test.name, "number": number},
+    outcome=lambda run: f"{run.seconds:g} s",
+    complaint=lambda run: "late" if run.late else "",
+    settled=unused,
+    tests=unused,
+    inputs=unused,
+    reported=unused,
+    documents=unused,
+    command=unused,
+    content=unused,
+)
 
 
 @pytest.fixture
@@ -98,7 +97,7 @@ def wanted(*names):
 def test_a_failed_run_is_raised_when_the_others_are_done(started, world):
     started.results |= {"a": [RunError("broken")], "b": [{"seconds": 2.0}]}
     with pytest.raises(RunError, match="broken"):
-        Simple().run_processes(wanted("a", "b"), world.request, world.store)
+        SIMPLE.run_processes(wanted("a", "b"), world.request, world.store)
     assert world.lines == ["[1/2] a, run 1: broken", "[2/2] b, run 1: 2 s"]
     assert world.store.runs == {("b", 1): Run(2.0)}
 
@@ -106,7 +105,7 @@ def test_a_failed_run_is_raised_when_the_others_are_done(started, world):
 def test_a_failed_run_stops_the_others_where_the_campaign_says_so(started, world):
     started.results |= {"a": [RunError("broken")], "b": [{"seconds": 2.0}]}
     with pytest.raises(RunError, match="broken"):
-        Stopping().run_processes(wanted("a", "b"), world.request, world.store)
+        replace(SIMPLE, stops=True).run_processes(wanted("a", "b"), world.request, world.store)
     assert started.orders == [("a", 1)]
 
 
@@ -115,7 +114,7 @@ def test_a_run_that_counts_for_nothing_is_repeated_after_the_others(started, wor
         "a": [{"seconds": 9.0, "late": True}, {"seconds": 1.0}],
         "b": [{"seconds": 2.0}],
     }
-    Simple().run_processes(wanted("a", "b"), world.request, world.store)
+    SIMPLE.run_processes(wanted("a", "b"), world.request, world.store)
     assert [name for name, _ in started.orders] == ["a", "b", "a"]
     assert world.lines[0] == "[1/2] a, run 1: 9 s; late: once more"
     assert world.store.runs == {("b", 1): Run(2.0), ("a", 1): Run(1.0)}
@@ -124,5 +123,5 @@ def test_a_run_that_counts_for_nothing_is_repeated_after_the_others(started, wor
 def test_a_run_that_counts_for_nothing_three_times_is_an_error(started, world):
     started.results["a"] = [{"seconds": 9.0, "late": True}] * 3
     with pytest.raises(RunError, match=r"late 3 times: run fewer at a time \(--parallel\)"):
-        Simple().run_processes(wanted("a"), world.request, world.store)
+        SIMPLE.run_processes(wanted("a"), world.request, world.store)
     assert world.store.runs == {}

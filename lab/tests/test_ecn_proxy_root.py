@@ -83,7 +83,7 @@ def test_the_proxy_takes_on_a_transfer_and_brings_it_to_its_end(windlass, direct
 
 def test_a_cell_kept_aside_has_its_rate_and_round_trip(windlass):
     cell = Cell(20, 100, "pie", 2, "upload", 0.5, native=True)
-    run = measure(KernelCell(cell), 0.1, windlass)
+    run = measure(KernelCell.of(cell), 0.1, windlass)
     # 1 MB at 20 Mbit/s takes 0.4 s alone; the handshake and the first windows take round trips.
     assert run.seconds > 0.4 + 3 * 0.1
     assert 0.5 < run.fairness <= 1

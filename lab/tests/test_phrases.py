@@ -1,14 +1,14 @@
-"""Words of papers: their rules, and two servers that are judged by the same ones."""
+"""Phrases of papers: their bounds, and two servers that are judged by the same ones."""
 
 import pytest
 
 from windlass_lab.core.experiments.judge import evidence_in, judge
-from windlass_lab.core.verdicts.phrases import rule
+from windlass_lab.core.verdicts.phrases import bounds_of
 from windlass_lab.papers.registry import find
 
 
 @pytest.mark.parametrize(
-    ("words", "met", "missed"),
+    ("phrase", "met", "missed"),
     [
         ("fair", (0.95, 1.0), (0.949,)),
         ("not fair", (0.949,), (0.95,)),
@@ -21,15 +21,15 @@ from windlass_lab.papers.registry import find
         ("above 0", (0.001,), (0.0, float("nan"))),
     ],
 )
-def test_words_have_a_rule(words, met, missed):
-    bounds = rule(words)
+def test_phrases_have_bounds(phrase, met, missed):
+    bounds = bounds_of(phrase)
     assert all(bounds.hold(value) for value in met)
     assert not any(bounds.hold(value) for value in missed)
 
 
-def test_other_words_have_none():
-    assert rule("somewhat more") is None
-    assert rule("about half") is None
+def test_other_phrases_have_none():
+    assert bounds_of("somewhat more") is None
+    assert bounds_of("about half") is None
 
 
 def gains(case, gain):

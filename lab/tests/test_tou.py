@@ -9,6 +9,7 @@ import pytest
 from plotly import graph_objects
 
 from windlass_lab.core import provenance
+from windlass_lab.core.pipeline.campaign import Campaign
 from windlass_lab.core.pipeline.run_lines import RunLines
 from windlass_lab.core.verdicts.verdict import FAIL, INFORMATIVE, PASS, UNDECIDED
 from windlass_lab.papers.tou import losses, measure, report, reproduce, topology
@@ -163,7 +164,7 @@ def no_testbeds(monkeypatch):
             curve = CURVE if seed == request.seed else None
             store.add(test, seed, replace(RUN, seconds=10.0 + seed, curve=curve))
 
-    monkeypatch.setattr(reproduce.ToU, "measure", pretend)
+    monkeypatch.setattr(Campaign, "run_processes", pretend)
     monkeypatch.setattr(reproduce, "require", lambda _tests: None)
     return made
 

@@ -5,11 +5,10 @@ drawn. Here they are run, kept, continued after an interruption, and gathered in
 """
 
 import subprocess
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from windlass_lab.core.errors import RunError
 from windlass_lab.core.experiments.model import Experiment, Paper
@@ -29,108 +28,74 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=Named)
 R = TypeVar("R", bound="DataclassInstance")
-# How often a run is made that counts for nothing.
-_ATTEMPTS = 3
+Wanted = Sequence[tuple[T, int]]
 # The runs of each test by its name: a sequence for each, or by their numbers.
 Runs = Mapping[str, Any]
+# How often a run is made that counts for nothing.
+_ATTEMPTS = 3
 
 
-class Campaign(ABC, Generic[T, R]):
-    """The tests of some experiments, with runs that are dataclasses `R`.
+def seeds(request: Request) -> range:
+    """The numbers of a test's runs where they are seeds."""
+    assert request.runs is not None
+    return range(request.seed, request.seed + request.runs)
 
-    `module` runs one test in a process of its own (`child.obey`). With `stops`, a run that fails
-    ends the others; without, its error is raised when the others are done.
+
+def tables(comparisons: Sequence[Comparison]) -> list[dict]:
+    """The comparisons of an experiment as tables; those of a reference have a column for it."""
+    columns = ["reference"] if any(each.reference for each in comparisons) else []
+    return verdict_tables(comparisons, [*columns, "measured"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Campaign(Generic[T, R]):
+    """The tests of some experiments, whose runs are dataclasses that `read` makes of their fields.
+
+    How tests run:
+    - `settled`: the request with the paper's defaults; its `runs` is then a number.
+    - `tests`: all tests of the experiments. Raises `LabError` where this method has none.
+    - `possible`: those of the chosen tests that can run here. Raises `LabError` for a machine that
+      lacks something.
+    - `numbers`, `most_runs`: the numbers of a test's runs, and how many of them a test has.
+    - `inputs`: on which runs depend beside the binary. With other inputs they are made again.
+    - `measure`: runs tests and adds the runs to the store; by default `run_processes`, which
+      starts `module` with an `order` for each (`child.obey`), as `scheduler` allows.
+    - `label`, `outcome`: a run and its result in a line of progress.
+    - `complaint`: the reason for which a run counts for nothing and is repeated, or empty.
+    - `stops`: a run that fails ends the others. Otherwise its error is raised when they are done.
+
+    The result:
+    - `reported`: the runs that it holds, of all tests or of the chosen ones. With `by_number` runs
+      of a test have their numbers as keys.
+    - `published`: published figures by test. `jitter_ms`: of simulated runs.
+    - `documents`: the documents of the experiments, with the verdicts.
+    - `command`: the command line that makes it; the second argument are its options `--tests`.
+    - `content`, `verdict_tables`: an experiment on the page.
     """
 
-    module: ClassVar[str]
-    stops: ClassVar[bool] = False
+    module: str
     read: Callable[..., R]
-
-    @abstractmethod
-    def settled(self, request: Request) -> Request:
-        """The request with the paper's defaults; `runs` is then a number."""
-
-    @abstractmethod
-    def tests(self, request: Request) -> Sequence[T]:
-        """All tests of the experiments. Raises `LabError` where there are none of this method."""
-
-    def possible(self, chosen: Sequence[T], _request: Request) -> Sequence[T]:
-        """The tests that can run here. Raises `LabError` where this machine lacks something."""
-        return chosen
-
-    def numbers(self, request: Request) -> range:
-        """The numbers of a test's runs: their seeds."""
-        assert request.runs is not None
-        return range(request.seed, request.seed + request.runs)
-
-    def most_runs(self, _test: T, request: Request) -> int:
-        """The number of runs of a test, at most."""
-        return len(self.numbers(request))
-
-    @abstractmethod
-    def inputs(self, request: Request, tests: Sequence[T]) -> Mapping[str, object]:
-        """On which the runs depend beside the binary: others make them again."""
-
-    def measure(
-        self, missing: Sequence[tuple[T, int]], request: Request, store: RunLines[R]
-    ) -> None:
-        """Runs tests with these numbers and adds the runs to the store. Raises `RunError`."""
-        self.run_processes(missing, request, store)
-
-    @abstractmethod
-    def order(self, test: T, number: int, request: Request) -> Mapping[str, object]:
-        """The order for the process that runs a test."""
-
-    def label(self, test: T, number: int) -> str:
-        """The name of a run in a line of progress."""
-        return f"{test.name}, run {number}"
-
-    @abstractmethod
-    def outcome(self, run: R) -> str:
-        """A run in a line of progress."""
-
-    def scheduler(self, request: Request) -> pool.Scheduler:
-        """Which tests run at the same time."""
-        return pool.at_most(request.jobs)
-
-    def complaint(self, _run: R) -> str:
-        """The reason for which a run counts for nothing and is repeated; empty for none."""
-        return ""
-
-    @abstractmethod
-    def reported(
-        self, store: RunLines[R], tests: Sequence[T], chosen: Sequence[T], request: Request
-    ) -> Runs:
-        """The runs that the result holds, of all tests or of the chosen ones."""
-
-    def published(self, _chosen: Sequence[T]) -> dict[str, dict]:
-        """Published figures by test."""
-        return {}
-
-    @abstractmethod
-    def documents(self, request: Request, runs: Runs) -> list[dict]:
-        """The documents of the experiments: the verdicts on the runs."""
-
-    @abstractmethod
-    def command(self, request: Request, globs: str) -> str:
-        """The command line that makes the result; `globs` are its options `--tests`."""
-
-    @abstractmethod
-    def content(self, experiment: Experiment, runs: Runs, results: Mapping) -> Content:
-        """The tables and plots of an experiment."""
-
-    def verdict_tables(self, comparisons: Sequence[Comparison]) -> list[dict]:
-        """The comparisons of an experiment as tables."""
-        columns = ["reference"] if any(each.reference for each in comparisons) else []
-        return verdict_tables(comparisons, [*columns, "measured"])
-
-    def as_json(self, runs: Any) -> object:
-        """The runs of a test in a result."""
-        return [asdict(run) for run in runs]
-
-    def from_json(self, runs: Any) -> Any:
-        """The runs of a test from a result."""
-        return [self.read(**run) for run in runs]
+    settled: Callable[[Request], Request]
+    tests: Callable[[Request], Sequence[T]]
+    inputs: Callable[[Request, Sequence[T]], Mapping[str, object]]
+    order: Callable[[T, int, Request], Mapping[str, object]]
+    outcome: Callable[[R], str]
+    reported: Callable[[RunLines[R], Sequence[T], Sequence[T], Request], Runs]
+    documents: Callable[[Request, Runs], list[dict]]
+    command: Callable[[Request, str], str]
+    content: Callable[[Experiment, Runs, Mapping], Content]
+    possible: Callable[[Sequence[T], Request], Sequence[T]] = lambda chosen, _request: chosen
+    numbers: Callable[[Request], range] = seeds
+    most_runs: Callable[[T, Request], int | None] = lambda _test, request: request.runs
+    measure: "Callable[[Campaign, Wanted[T], Request, RunLines[R]], None] | None" = None
+    scheduler: Callable[[Request], pool.Scheduler] = lambda request: pool.at_most(request.jobs)
+    label: Callable[[T, int], str] = lambda test, number: f"{test.name}, run {number}"
+    complaint: Callable[[R], str] = lambda _run: ""
+    stops: bool = False
+    by_number: bool = False
+    published: Callable[[Sequence[T]], dict[str, dict]] = lambda _chosen: {}
+    jitter_ms: int = 0
+    verdict_tables: Callable[[Sequence[Comparison]], list[dict]] = tables
 
     def reproduce(self, request: Request) -> tuple[dict, dict]:
         """Runs the missing tests; returns the documents for results.json and series.json.
@@ -154,7 +119,7 @@ class Campaign(ABC, Generic[T, R]):
             "method": "real" if request.real else "simulated",
             "scale": request.scale,
             "replicates": request.runs,
-            "jitter_ms": self.jitter_ms(request),
+            "jitter_ms": 0 if request.real else self.jitter_ms,
             "seed": request.seed,
         }
         globs = "".join(f"--tests '{glob}' " for glob in request.tests)
@@ -164,18 +129,14 @@ class Campaign(ABC, Generic[T, R]):
             origin,
             [self.command(request, globs)],
             self.published(chosen),
-            {name: {"runs": self.as_json(of_test)} for name, of_test in runs.items() if of_test},
+            {name: {"runs": self._as_json(found)} for name, found in runs.items() if found},
         )
         results["experiments"] = self.documents(request, runs)
         return results, no_series(request.paper)
 
-    def jitter_ms(self, _request: Request) -> int:
-        """The range of the random delay before each connection, in ms."""
-        return 0
-
     def files(self, paper: Paper, results: Mapping, _series: Mapping) -> dict[str, str]:
         """Every file that is made from a result, by its path in the directory."""
-        runs = {name: self.from_json(of["runs"]) for name, of in results["summaries"].items()}
+        runs = {name: self._from_json(of["runs"]) for name, of in results["summaries"].items()}
         experiments = {experiment.id: experiment for experiment in paper.experiments}
         sections: list[dict] = []
         data: dict[str, str] = {}
@@ -183,28 +144,12 @@ class Campaign(ABC, Generic[T, R]):
             experiment = experiments[document["id"]]
             comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
             content = self.content(experiment, runs, results)
-            tables = self.verdict_tables(comparisons)
-            sections.append(section(experiment, comparisons, tables, content))
+            found = self.verdict_tables(comparisons)
+            sections.append(section(experiment, comparisons, found, content))
             data |= content.files
         return paper_files(paper, results, sections, data)
 
-    def _run_missing(self, chosen: Sequence[T], request: Request, store: RunLines[R]) -> None:
-        # Every test once, then every test again: what is broken off has something of each.
-        wanted = [
-            (test, number)
-            for made, number in enumerate(self.numbers(request))
-            for test in chosen
-            if made < self.most_runs(test, request)
-        ]
-        missing = [(test, n) for test, n in wanted if (test.name, n) not in store.runs]
-        if len(missing) < len(wanted):
-            there = len(wanted) - len(missing)
-            request.progress(f"{there} of {len(wanted)} runs are there already")
-        self.measure(missing, request, store)
-
-    def run_processes(
-        self, wanted: Sequence[tuple[T, int]], request: Request, store: RunLines[R]
-    ) -> None:
+    def run_processes(self, wanted: Wanted[T], request: Request, store: RunLines[R]) -> None:
         """Runs each test in a process of its own, several at a time. Raises `RunError`."""
         failed: list[RunError] = []
         attempts: Counter[tuple[T, int]] = Counter()
@@ -237,6 +182,33 @@ class Campaign(ABC, Generic[T, R]):
         pool.run_all(wanted, self.scheduler(request), start, ended)
         if failed:
             raise failed[0]
+
+    def _run_missing(self, chosen: Sequence[T], request: Request, store: RunLines[R]) -> None:
+        # Every test once, then every test again: what is broken off has something of each.
+        wanted = [
+            (test, number)
+            for made, number in enumerate(self.numbers(request))
+            for test in chosen
+            if made < (self.most_runs(test, request) or 0)
+        ]
+        missing = [(test, n) for test, n in wanted if (test.name, n) not in store.runs]
+        if len(missing) < len(wanted):
+            there = len(wanted) - len(missing)
+            request.progress(f"{there} of {len(wanted)} runs are there already")
+        if self.measure:
+            self.measure(self, missing, request, store)
+        else:
+            self.run_processes(missing, request, store)
+
+    def _as_json(self, runs: Any) -> object:
+        if self.by_number:
+            return {str(number): asdict(run) for number, run in runs.items()}
+        return [asdict(run) for run in runs]
+
+    def _from_json(self, runs: Any) -> Any:
+        if self.by_number:
+            return {int(number): self.read(**run) for number, run in runs.items()}
+        return [self.read(**run) for run in runs]
 
 
 def _binary(request: Request) -> dict[str, object]:

@@ -93,7 +93,7 @@ def _bars(comparison: Comparison, most: float) -> dict:
     published = comparison.published
     return {
         "label": comparison.quantity,
-        "words": published if isinstance(published, str) else "",
+        "statement": published if isinstance(published, str) else "",
         "bars": [
             {"name": name, "value": numbers.figure(value), "percent": round(100 * value / most, 1)}
             for name, value in _values(comparison).items()

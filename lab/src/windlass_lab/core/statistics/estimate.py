@@ -20,6 +20,16 @@ class Estimate:
     sd: float = 0.0
     count: int = 1
 
+    @classmethod
+    def of(
+        cls,
+        values: Sequence[float],
+        middle: Callable[[Sequence[float]], float] = statistics.median,
+    ) -> "Estimate":
+        """The median, or another `middle`, of single values and their standard deviation."""
+        spread = statistics.stdev(values) if len(values) > 1 else 0.0
+        return cls(float(middle(values)), spread, len(values))
+
     @property
     def standard_error(self) -> float:
         """Standard error of the mean."""

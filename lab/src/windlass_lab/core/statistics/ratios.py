@@ -5,6 +5,9 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.statistics.interval import Interval
+
 _RESAMPLES = 2000
 _TAIL = 0.025
 
@@ -18,6 +21,16 @@ class Ratio:
     high: float
     sd: float
     count: int
+
+    @property
+    def estimate(self) -> Estimate:
+        """The ratio as a measured quantity."""
+        return Estimate(self.value, self.sd, self.count)
+
+    @property
+    def interval(self) -> Interval:
+        """The 95 % interval."""
+        return Interval(self.low, self.high)
 
 
 def ratio(above: Sequence[float], below: Sequence[float]) -> Ratio:

@@ -8,7 +8,7 @@ from windlass_lab.core.statistics.bounds import Bounds
 from windlass_lab.core.statistics.estimate import Estimate
 from windlass_lab.core.statistics.interval import FEWEST_SEEDS, Interval, of_mean, rises
 from windlass_lab.core.verdicts.criterion import Criterion
-from windlass_lab.core.verdicts.phrases import rule
+from windlass_lab.core.verdicts.phrases import bounds_of
 
 PASS = "pass"
 FAIL = "fail"
@@ -252,7 +252,7 @@ def meets_paper(subject: Subject, width: float = 0.0) -> str:
     if measured is None or published is None:
         return INFORMATIVE
     if isinstance(published, str):
-        bounds = rule(published)
+        bounds = bounds_of(published)
         if bounds is None:
             return INFORMATIVE
         return _by_interval(subject, measured, bounds, of_mean(measured))[0]
@@ -261,7 +261,7 @@ def meets_paper(subject: Subject, width: float = 0.0) -> str:
 
 
 def _has_no_rule(published: float | str | None) -> bool:
-    return isinstance(published, str) and rule(published) is None
+    return isinstance(published, str) and bounds_of(published) is None
 
 
 def ascending(subject: Subject, figures: Sequence[tuple[str, Estimate | None]]) -> Comparison:

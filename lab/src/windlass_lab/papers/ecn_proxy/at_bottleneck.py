@@ -33,6 +33,7 @@ from windlass_lab.papers.ecn_proxy.plan import (
     NEITHER,
     PROXY,
     Test,
+    proxy,
 )
 from windlass_lab.papers.ecn_proxy.supplement import (
     Runs,
@@ -60,8 +61,7 @@ def _variant(test: Test, rtt: str) -> Variant:
         "defaults.ecn_fallback": False,
     }
     if test.has_proxy:
-        proxy = {"kind": "ecn-proxy", "node": "proxy", "served": ["client"], "fallback": False}
-        changed["middleboxes"] = [proxy]
+        changed["middleboxes"] = [proxy(fallback=False)]
     return Variant(test, f"no-device-{rtt.replace(' ', '')}", changed)
 
 

@@ -24,7 +24,7 @@ from windlass_lab.papers.ecn_proxy.by_connections import (
     row,
     table,
 )
-from windlass_lab.papers.ecn_proxy.plan import NATIVE, NEITHER, PROXY, Test
+from windlass_lab.papers.ecn_proxy.plan import NATIVE, NEITHER, PROXY, Test, proxy
 from windlass_lab.papers.ecn_proxy.published import published
 from windlass_lab.papers.ecn_proxy.supplement import (
     Runs,
@@ -58,8 +58,7 @@ class Mechanism:
         """The upload with cross traffic by so many connections."""
         changed: dict[str, object] = _LINUX_3_19 if self.sack else {**_LINUX_3_19, **_NO_SACK}
         if self.keys:
-            proxy = {"kind": "ecn-proxy", "node": "proxy", "served": ["client"], **self.keys}
-            changed = {**changed, "middleboxes": [proxy]}
+            changed = {**changed, "middleboxes": [{**proxy(), **self.keys}]}
         return Variant(Test("upload", load, True, self.configuration), self.name, changed)
 
 

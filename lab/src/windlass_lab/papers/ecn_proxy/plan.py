@@ -168,11 +168,11 @@ def overrides(test: Test, scale: float) -> Mapping[str, object]:
 def _proxies(test: Test) -> list[dict[str, object]]:
     if not test.has_proxy:
         return []
-    proxies: list[dict[str, object]] = [_proxy("proxy", "client")]
     if test.configuration == OWN_PROXIES:
-        proxies.append(_proxy("gateway", "server"))
-    return proxies
+        return [proxy(), proxy("gateway", "server")]
+    return [proxy()]
 
 
-def _proxy(node: str, served: str) -> dict[str, object]:
-    return {"kind": "ecn-proxy", "node": node, "served": [served]}
+def proxy(node: str = "proxy", served: str = "client", **keys: object) -> dict[str, object]:
+    """A proxy of a scenario that serves one host, with `keys` of its own."""
+    return {"kind": "ecn-proxy", "node": node, "served": [served], **keys}

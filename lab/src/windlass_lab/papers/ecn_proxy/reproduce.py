@@ -1,6 +1,6 @@
 """Runs the tests, simulated or on real kernels."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
@@ -8,11 +8,9 @@ from typing import TypeGuard
 
 from windlass_lab.core.binary.locate import find_experiments
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.experiments.model import Experiment
-from windlass_lab.core.pipeline.campaign import Campaign, Runs
-from windlass_lab.core.pipeline.request import Progress, Request
+from windlass_lab.core.pipeline.campaign import Campaign, Wanted
+from windlass_lab.core.pipeline.request import Request
 from windlass_lab.core.pipeline.run_lines import Named, RunLines
-from windlass_lab.core.report.report import Content
 from windlass_lab.core.statistics.interval import FEWEST_RUNS, FEWEST_SEEDS
 from windlass_lab.papers.ecn_proxy import report, simulate
 from windlass_lab.papers.ecn_proxy.aside_kernel import KernelCell, SimulatedCell
@@ -32,150 +30,30 @@ from windlass_lab.testbed import check
 RUNS, RUNS_SIMULATED = FEWEST_RUNS, FEWEST_SEEDS
 
 
-class EcnProxy(Campaign[Named, Run]):
-    """The tests of the paper's tables, and those beyond them."""
-
-    module = "windlass_lab.papers.ecn_proxy.transfer"
-    stops = True
-    read = Run
-
-    def settled(self, request: Request) -> Request:
-        """The demonstration runs once, on this kernel, all testbeds side by side."""
-        if not _is_judged(request):
-            return replace(
-                request,
-                runs=1,
-                replicates=1,
-                jobs=len(demo_tests()),
-                scale=DEMO_SCALE,
-                real=True,
-            )
-        default = RUNS if request.real else RUNS_SIMULATED
-        return replace(request, runs=request.replicates or default)
-
-    def tests(self, request: Request) -> Sequence[Named]:
-        """Those of the experiments that can be made by this method."""
-        if not _is_judged(request):
-            return demo_tests()
-        wanted = {experiment.id for experiment in request.experiments}
-        return _tests(wanted, request.real, request.progress)
-
-    def most_runs(self, test: Named, request: Request) -> int:
-        """Fewer for tests that are alike by their nature, or shown only."""
-        if test.name in _tests_with_fewer_runs():
-            return request.replicates or RUNS
-        return _most_runs_beyond().get(test.name, super().most_runs(test, request))
-
-    def inputs(self, request: Request, tests: Sequence[Named]) -> Mapping[str, object]:
-        """The scenarios' text, too: runs of another one do not count as the same."""
-        read = sorted(_scenarios(request).glob("*.toml"))
-        if request.real:
-            stems = {test.scenario for test in tests if isinstance(test, SimulatedCell)}
-            read = [path for path in read if path.stem in stems]
-        try:
-            texts = {path.name: path.read_text(encoding="utf-8") for path in read}
-        except OSError as error:
-            folder = _scenarios(request)
-            raise LabError(f"cannot read the scenarios in {folder}: {error}") from error
-        return {"scale": request.scale, "real": request.real, **texts}
-
-    def measure(
-        self, missing: Sequence[tuple[Named, int]], request: Request, store: RunLines[Run]
-    ) -> None:
-        """Simulates, runs testbeds, or runs an emulated machine, by the kind of test."""
-        windlass, scenarios = request.windlass.path, _scenarios(request)
-        simulated = [(test, n) for test, n in missing if _is_simulated(test, request)]
-        if simulated:
-            simulate.simulate(
-                windlass,
-                scenarios,
-                simulated,
-                request.scale,
-                request.jobs,
-                store,
-                request.progress,
-            )
-        if not request.real:
-            return
-        on_kernels = [(test, n) for test, n in missing if isinstance(test, Test | KernelCell)]
-        if on_kernels and not check.has_real_time():
-            request.progress(f"warning: {check.LATE_LINKS}")
-        possible = possible_on_kernels(windlass, on_kernels, request.progress)
-        self.run_processes(possible, request, store)
-        emulated = [(test, n) for test, n in missing if isinstance(test, ThroughSchRed)]
-        measure_emulated(windlass, scenarios, emulated, request.scale, store, request.progress)
-
-    def order(self, test: Named, _number: int, request: Request) -> Mapping[str, object]:
-        """A test of the paper or a cell on kernels."""
-        assert isinstance(test, Test | KernelCell)
-        return {
-            "test": asdict(test),
-            "scale": request.scale,
-            "windlass": str(request.windlass.path),
-        }
-
-    def label(self, test: Named, _number: int) -> str:
-        """The test alone."""
-        return test.name
-
-    def outcome(self, run: Run) -> str:
-        """The time."""
-        return f"{run.seconds:.1f} s"
-
-    def reported(
-        self,
-        store: RunLines[Run],
-        _tests: Sequence[Named],
-        chosen: Sequence[Named],
-        request: Request,
-    ) -> Runs:
-        """As many runs of the chosen tests as were asked for."""
-        return {test.name: store.of(test)[: request.runs] for test in chosen if store.of(test)}
-
-    def published(self, chosen: Sequence[Named]) -> dict[str, dict]:
-        """The times of the paper's tables, in seconds."""
-        tests = (test for test in chosen if isinstance(test, Test))
-        return {test.name: {"seconds": list(published().get(test, ()))} for test in tests}
-
-    def documents(self, request: Request, runs: Runs) -> list[dict]:
-        """Those of the demonstration are for information."""
-        return report.experiments(runs, request.real, _is_judged(request))
-
-    def command(self, request: Request, globs: str) -> str:
-        """With the method."""
-        paper = request.paper
-        whole = len(request.experiments) == len(paper.experiments)
-        target = paper.id if whole else f"{paper.id}/{request.experiments[0].id}"
-        kind = "--real" if request.real else "--sim"
-        return (
-            f"windlass-lab reproduce {target} {kind} --scale {request.scale:g} {globs}"
-            f"--replicates {request.runs} --parallel {request.jobs} --seed {request.seed}"
-        )
-
-    def jitter_ms(self, request: Request) -> int:
-        """On kernels there is none."""
-        return 0 if request.real else simulate.JITTER_MS
-
-    def content(self, experiment: Experiment, runs: Runs, results: Mapping) -> Content:
-        """A table of the paper with its box plots, or what an experiment beyond them has."""
-        return report.content(experiment, runs, results["scale"])
-
-
-CAMPAIGN = EcnProxy()
-
-
 def _is_judged(request: Request) -> bool:
     return {experiment.id for experiment in request.experiments} != {DEMO}
+
+
+def _settled(request: Request) -> Request:
+    """The demonstration runs once, on this kernel, all testbeds side by side."""
+    if not _is_judged(request):
+        jobs = len(demo_tests())
+        return replace(request, runs=1, replicates=1, jobs=jobs, scale=DEMO_SCALE, real=True)
+    default = RUNS if request.real else RUNS_SIMULATED
+    return replace(request, runs=request.replicates or default)
 
 
 def _scenarios(request: Request) -> Path:
     return find_experiments(request.experiments_folder, request.paper.id)
 
 
-def _tests(wanted: Collection[str], real: bool, progress: Progress) -> list[Named]:
-    """The tests of these experiments: of those beyond the paper's tables, which are simulated or on
+def _tests(request: Request) -> Sequence[Named]:
+    """The tests of the experiments: of those beyond the paper's tables, which are simulated or on
     kernels, those that can be made.
     """
+    if not _is_judged(request):
+        return demo_tests()
+    wanted, real = {experiment.id for experiment in request.experiments}, request.real
     found: list[Named] = [test for test in all_tests() if test.table in wanted]
     beyond = [each for each in SUPPLEMENTS.values() if each.experiment.id in wanted]
     found += [test for each in beyond if each.real == real for test in each.tests()]
@@ -186,13 +64,8 @@ def _tests(wanted: Collection[str], real: bool, progress: Progress) -> list[Name
         )
         raise LabError(f"{others}: there is no {missing}")
     if others:
-        progress(f"{'simulated' if real else 'on kernels'} only, left out: {others}")
+        request.progress(f"{'simulated' if real else 'on kernels'} only, left out: {others}")
     return found
-
-
-@cache
-def _tests_with_fewer_runs() -> Collection[str]:
-    return {test.name for test in all_tests() if takes_fewer_runs(test)}
 
 
 @cache
@@ -200,6 +73,91 @@ def _most_runs_beyond() -> Mapping[str, int]:
     return {test.name: each.most_runs for each in SUPPLEMENTS.values() for test in each.tests()}
 
 
+def _most_runs(test: Named, request: Request) -> int | None:
+    if isinstance(test, Test) and takes_fewer_runs(test):
+        return request.replicates or RUNS
+    return _most_runs_beyond().get(test.name, request.runs)
+
+
+def _inputs(request: Request, tests: Sequence[Named]) -> Mapping[str, object]:
+    """The scenarios' text, too: runs of another one do not count as the same."""
+    scenarios = _scenarios(request)
+    read = sorted(scenarios.glob("*.toml"))
+    if request.real:
+        stems = {test.scenario for test in tests if isinstance(test, SimulatedCell)}
+        read = [path for path in read if path.stem in stems]
+    try:
+        texts = {path.name: path.read_text(encoding="utf-8") for path in read}
+    except OSError as error:
+        raise LabError(f"cannot read the scenarios in {scenarios}: {error}") from error
+    return {"scale": request.scale, "real": request.real, **texts}
+
+
+def _measure(
+    campaign: Campaign, missing: Wanted[Named], request: Request, store: RunLines[Run]
+) -> None:
+    """Simulates, runs testbeds, or runs an emulated machine, by the kind of test."""
+    windlass, scenarios, progress = request.windlass.path, _scenarios(request), request.progress
+    simulated = [(test, n) for test, n in missing if _is_simulated(test, request)]
+    if simulated:
+        simulate.simulate(
+            windlass, scenarios, simulated, request.scale, request.jobs, store, progress
+        )
+    if not request.real:
+        return
+    on_kernels = [(test, n) for test, n in missing if isinstance(test, Test | KernelCell)]
+    if on_kernels and not check.has_real_time():
+        progress(f"warning: {check.LATE_LINKS}")
+    possible = possible_on_kernels(windlass, on_kernels, progress)
+    campaign.run_processes(possible, request, store)
+    emulated = [(test, n) for test, n in missing if isinstance(test, ThroughSchRed)]
+    measure_emulated(windlass, scenarios, emulated, request.scale, store, progress)
+
+
 def _is_simulated(test: Named, request: Request) -> TypeGuard[Simulated]:
     """Of an experiment on kernels only what its cells are compared with is simulated."""
     return isinstance(test, SimulatedCell if request.real else Simulated)
+
+
+def _order(test: Named, _number: int, request: Request) -> Mapping[str, object]:
+    assert isinstance(test, Test | KernelCell)
+    return {"test": asdict(test), "scale": request.scale, "windlass": str(request.windlass.path)}
+
+
+def _published(chosen: Sequence[Named]) -> dict[str, dict]:
+    tests = (test for test in chosen if isinstance(test, Test))
+    return {test.name: {"seconds": list(published().get(test, ()))} for test in tests}
+
+
+def _command(request: Request, globs: str) -> str:
+    paper = request.paper
+    whole = len(request.experiments) == len(paper.experiments)
+    target = paper.id if whole else f"{paper.id}/{request.experiments[0].id}"
+    kind = "--real" if request.real else "--sim"
+    return (
+        f"windlass-lab reproduce {target} {kind} --scale {request.scale:g} {globs}"
+        f"--replicates {request.runs} --parallel {request.jobs} --seed {request.seed}"
+    )
+
+
+CAMPAIGN = Campaign(
+    module="windlass_lab.papers.ecn_proxy.transfer",
+    read=Run,
+    settled=_settled,
+    tests=_tests,
+    most_runs=_most_runs,
+    inputs=_inputs,
+    measure=_measure,
+    order=_order,
+    label=lambda test, _number: test.name,
+    outcome=lambda run: f"{run.seconds:.1f} s",
+    stops=True,
+    reported=lambda store, _tests, chosen, request: {
+        test.name: store.of(test)[: request.runs] for test in chosen
+    },
+    published=_published,
+    jitter_ms=simulate.JITTER_MS,
+    documents=lambda request, runs: report.experiments(runs, request.real, _is_judged(request)),
+    command=_command,
+    content=lambda experiment, runs, results: report.content(experiment, runs, results["scale"]),
+)

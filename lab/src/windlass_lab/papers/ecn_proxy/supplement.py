@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from windlass_lab.core.experiments.model import Case, Experiment
 from windlass_lab.core.pipeline.run_lines import Named
 from windlass_lab.core.plots.parts import Drawn
-from windlass_lab.core.statistics.estimate import Estimate
-from windlass_lab.core.statistics.interval import Interval
 from windlass_lab.core.statistics.ratios import ratio
 from windlass_lab.core.verdicts.verdict import Asked, Comparison, Subject
 from windlass_lab.papers.ecn_proxy.judge import held
@@ -106,9 +104,9 @@ def over(
     subject = Subject(
         quantity,
         published=published,
-        measured=Estimate(found.value, found.sd, found.count),
+        measured=found.estimate,
         headline=headline,
         case=above.name,
         fewest=fewest,
     )
-    return held(subject, asked, Interval(found.low, found.high) if found.count > 1 else None)
+    return held(subject, asked, found.interval if found.count > 1 else None)

@@ -286,12 +286,12 @@ def _setup_2(
     tolerance: Tolerance,
     figure: str,
     says: str,
-    words: Callable[[str, str], list[Check]],
+    statements: Callable[[str, str], list[Check]],
 ) -> Experiment:
-    """`words` makes the checks of the text's statements, of New-ECN's case and ECN Reno's."""
+    """`statements` makes the checks of the text's statements, of New-ECN's case and ECN Reno's."""
     stem = f"s2_2M_p{p_max}"
     cases, checks, bars = new_against_ecn(stem, tolerance)
-    checks += words(cases[0].name, cases[1].name)
+    checks += statements(cases[0].name, cases[1].name)
     acks = ack_plot(stem, figure, [cases[0].name], says)
     return Experiment(
         id=f"4.2.1-setup2-p{p_max}",

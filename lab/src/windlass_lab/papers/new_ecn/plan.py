@@ -45,7 +45,7 @@ FRIENDLY = Quantity("friendly_packets_per_s", "Bound of equation 4.4", "packets/
 MODEL_FAIRNESS = Quantity("fairness_index", "Fairness index")
 MODEL_CWND = Quantity("cwnd_packets", "Mean window", "packets")
 
-# The rule of the word (`core.words`).
+# The rule of the word (`core.verdicts.phrases`).
 FAIR, NOT_FAIR = Bounds(low=0.95), Bounds(high=math.nextafter(0.95, 0))
 # Replicates of cases by which no bound or order is judged.
 FIGURES_ONLY = 10

@@ -40,11 +40,11 @@ def _on_kernel(request: Request) -> tuple[Kernel | None, Sequence[Experiment]]:
         request.jobs,
         request.resume,
     )
-    lacks = missing_requirement(kernel, cases_of(experiments))
-    if not lacks:
+    missing = missing_requirement(kernel, cases_of(experiments))
+    if not missing:
         return kernel, experiments
     rest = [e for e in experiments if not e.kernels]
     if not rest:
-        raise LabError(f"{request.target}: {lacks}")
-    request.progress(f"without the experiments on a real kernel: {lacks}")
+        raise LabError(f"{request.target}: {missing}")
+    request.progress(f"without the experiments on a real kernel: {missing}")
     return None, rest

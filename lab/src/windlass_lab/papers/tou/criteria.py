@@ -30,8 +30,8 @@ OWN_LOSSES = Asked(
 )
 
 
-def said(where: str, words: str) -> Criterion:
+def said(where: str, rule: str) -> Criterion:
     """A sentence of the paper by the rule that stands beside it."""
     return Criterion(
-        f"the sentence's words: {words}", f"section {where}", FIRST_STATEMENT, Basis.PAPER
+        f"the sentence's words: {rule}", f"section {where}", FIRST_STATEMENT, Basis.PAPER
     )

@@ -5,7 +5,6 @@ standard output.
 import csv
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -32,7 +31,7 @@ from windlass_lab.papers.tou.plan import (
 from windlass_lab.papers.tou.runs import Curve, Run
 from windlass_lab.papers.tou.window import Row, window_figures
 from windlass_lab.testbed import link
-from windlass_lab.testbed.bed import Testbed, wait_until
+from windlass_lab.testbed.bed import FIRST, Testbed, wait_until
 from windlass_lab.testbed.sockets import LISTENING
 
 _PORT = 7000
@@ -41,9 +40,6 @@ _SEND_BUFFER_BYTES = 2 * WINDOW_BYTES
 _READY_S = 60.0
 _TICK_S = 0.05
 _CURVE_POINTS = 800
-# A kernel's TCP does its work before any program; ToU is one. So both ends of both go before what
-# else the machine does, or its load would be measured.
-_FIRST = ("chrt", "--fifo", "1")
 # Programs that a test starts: of these the log's last line tells why one failed.
 _RECEIVER, _SENDER = "receiver", "sender"
 # How Linux reports that there is no threshold yet.
@@ -146,14 +142,7 @@ def _by_tou(bed: Testbed, test: Test, size: int, windlass: Path, out: Path) -> T
 
 
 def _serve(bed: Testbed, command: Sequence[str], listens: str) -> None:
-    with bed.log(_RECEIVER).open("w") as log:
-        process = bed.start(
-            _RECEIVER,
-            topology.SERVER,
-            [*_FIRST, *command],
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
+    process = bed.start_logged(_RECEIVER, topology.SERVER, [*FIRST, *command])
     wait_until(
         lambda: process.poll() is not None or listens in bed.log(_RECEIVER).read_text(),
         "the receiver does not listen",
@@ -164,17 +153,14 @@ def _serve(bed: Testbed, command: Sequence[str], listens: str) -> None:
 
 
 def _send(bed: Testbed, command: Sequence[str]) -> dict:
-    printed = bed.scratch / "sender.json"
-    with printed.open("w") as out, bed.log(_SENDER).open("w") as log:
-        command = [*_FIRST, *command]
-        process = bed.start(_SENDER, topology.CLIENT, command, stdout=out, stderr=log)
+    process = bed.start_client(_SENDER, topology.CLIENT, [*FIRST, *command])
     while process.poll() is None:
         bed.check_alive()
         time.sleep(_TICK_S)
     if process.returncode != 0:
         raise RunError(f"the sender: status {process.returncode}: {bed.complaint(_SENDER)}")
     try:
-        return json.loads(printed.read_text())
+        return json.loads(bed.report(_SENDER).read_text())
     except ValueError as error:
         raise RunError(f"the sender's report cannot be read: {error}") from error
 

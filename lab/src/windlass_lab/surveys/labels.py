@@ -1,4 +1,4 @@
-"""The words for the values of a survey, on the page and in the text."""
+"""The labels of the values of a survey, on the page and in the text."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -35,7 +35,7 @@ def verdicts(seen: Iterable[str]) -> list[str]:
 
 
 def verdict(name: str) -> str:
-    """A verdict in words; one of a later version as it is."""
+    """The label of a verdict; one of a later version as it is."""
     return VERDICTS.get(name, name)
 
 
