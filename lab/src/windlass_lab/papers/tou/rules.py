@@ -32,8 +32,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The text of a rule, and its test, which answers None where a contender has no runs. It `orders`
-    tests, or bounds a figure.
+    """The text of a rule, and its test, which answers None where a contender has no runs. A rule
+    `orders` tests, or bounds a figure.
     """
 
     text: str
