@@ -9,9 +9,9 @@ import pytest
 
 import fake_windlass as fake
 from windlass_lab.cli import main
-from windlass_lab.core.registry import all_papers
 from windlass_lab.papers.new_ecn import measure
 from windlass_lab.papers.new_ecn import reproduce as new_ecn
+from windlass_lab.papers.registry import all_papers
 from windlass_lab.testbed import controller, load, stored
 
 FAKE = Path(__file__).with_name("fake_windlass.py")
@@ -96,7 +96,7 @@ def on_a_fake_kernel():
     def faked():
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(measure, "run_all", fake_runs)
-            patch.setattr(new_ecn, "lacking", lambda *_: "")
+            patch.setattr(new_ecn, "missing_requirement", lambda *_: "")
             patch.setattr(controller, "in_kernel", lambda *_: contextlib.nullcontext())
             yield patch
 

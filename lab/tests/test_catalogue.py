@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from windlass_lab.core import aggregate
-from windlass_lab.core.model import Near, SeriesPlot
-from windlass_lab.core.registry import all_papers
-from windlass_lab.core.windlass import FLOW_COLUMNS, QUEUE_COLUMNS
+from windlass_lab.core.binary import aggregate
+from windlass_lab.core.binary.windlass import FLOW_COLUMNS, QUEUE_COLUMNS
+from windlass_lab.core.experiments.model import Near, SeriesPlot
+from windlass_lab.papers.registry import all_papers
 from windlass_lab.testbed.load import load
 from windlass_lab.testbed.units import seconds
 

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from windlass_lab.cli import main
-from windlass_lab.core.coverage import SENTENCE, coverage
-from windlass_lab.core.registry import all_papers
+from windlass_lab.core.experiments.coverage import SENTENCE, coverage
+from windlass_lab.papers.registry import all_papers
 
 # The highest number of a figure or table in the papers, by kind and chapter.
 PAPERS = {

@@ -7,10 +7,7 @@ from datetime import date
 
 import pytest
 
-from windlass_lab.core.criterion import Basis, Criterion
-from windlass_lab.core.document import experiment_document
-from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.model import (
+from windlass_lab.core.experiments.model import (
     AtLeast,
     Case,
     Compared,
@@ -23,9 +20,12 @@ from windlass_lab.core.model import (
     Statement,
     SweepPlot,
 )
-from windlass_lab.core.registry import all_papers
-from windlass_lab.core.verdict import Subject, Tolerance, informative, near
+from windlass_lab.core.pipeline.document import experiment_document
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.verdicts.criterion import Basis, Criterion
+from windlass_lab.core.verdicts.verdict import Subject, Tolerance, informative, near
 from windlass_lab.papers.new_ecn.over_tou import NEW_ECN_TOU
+from windlass_lab.papers.registry import all_papers
 
 EXPERIMENTS = [(p, e) for p in (*all_papers(), NEW_ECN_TOU) for e in p.experiments]
 EACH = pytest.mark.parametrize(("paper", "experiment"), EXPERIMENTS, ids=lambda value: value.id)

@@ -6,30 +6,30 @@ from dataclasses import replace
 
 import pytest
 
-from windlass_lab.core.decisive import decisive_cases
+from windlass_lab.core.binary.locate import find_experiments, find_windlass
+from windlass_lab.core.binary.windlass import Sampling, Windlass
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.interval import FEWEST_RUNS, FEWEST_SEEDS
-from windlass_lab.core.judge import evidence_in
-from windlass_lab.core.judge import judge as judge_experiment
-from windlass_lab.core.locate import find_experiments, find_windlass
-from windlass_lab.core.output import REPORT
-from windlass_lab.core.registry import ENTRIES, find
-from windlass_lab.core.reproduce import reproduce
-from windlass_lab.core.text import counts, tally, total
-from windlass_lab.core.verdict import FAIL, PASS, UNDECIDED, Comparison
-from windlass_lab.core.windlass import Sampling, Windlass
+from windlass_lab.core.experiments.decisive import decisive_cases
+from windlass_lab.core.experiments.judge import evidence_in
+from windlass_lab.core.experiments.judge import judge as judge_experiment
+from windlass_lab.core.files.output import REPORT
+from windlass_lab.core.pipeline.reproduce import reproduce
+from windlass_lab.core.statistics.interval import FEWEST_RUNS, FEWEST_SEEDS
+from windlass_lab.core.text.verdicts import counts, tally, total
+from windlass_lab.core.verdicts.verdict import FAIL, PASS, UNDECIDED, Comparison
 from windlass_lab.papers.ecn_proxy import aside, aside_figures
 from windlass_lab.papers.ecn_proxy import judge as ecn_proxy
 from windlass_lab.papers.ecn_proxy.plan import NATIVE, PROXY
 from windlass_lab.papers.ecn_proxy.plan import Test as ProxyTest
 from windlass_lab.papers.ecn_proxy.runs import Run as ProxyRun
 from windlass_lab.papers.new_ecn.over_tou import NEW_ECN_TOU
+from windlass_lab.papers.registry import ENTRIES, find
 from windlass_lab.papers.split_ack import criteria, plan, population, summary
 from windlass_lab.papers.tou import judge as tou
-from windlass_lab.papers.tou.course import Course
 from windlass_lab.papers.tou.plan import CELLS, KERNEL_RENO, TOU_NEWRENO
 from windlass_lab.papers.tou.plan import Test as TouTest
 from windlass_lab.papers.tou.runs import Run as TouRun
+from windlass_lab.papers.tou.window import WindowFigures
 
 NEW_ECN = {"kind": "new-ecn"}
 
@@ -138,7 +138,7 @@ def test_division_that_divides_nothing_is_detected(windlass, parts, is_red):
 @pytest.mark.parametrize(("slower", "is_red"), [(1.33, True), (1.0, False), (1.03, False)])
 def test_tou_that_is_a_third_slower_is_detected(slower, is_red):
     cell = next(cell for cell in CELLS if (cell.loss, cell.rtt_ms) == (0.01, 100))
-    run = TouRun(10.0, 30.0, 12.0, 13.0, 5, 0, 5, 0, 1.0, 1444, Course(None, None, 0, 0))
+    run = TouRun(10.0, 30.0, 12.0, 13.0, 5, 0, 5, 0, 1.0, 1444, WindowFigures(None, None, 0, 0))
     kernel = {seed: replace(run, seconds=10.0 + seed) for seed in range(tou.SEEDS)}
     ours = {seed: replace(one, seconds=one.seconds * slower) for seed, one in kernel.items()}
     runs = {TouTest(cell, KERNEL_RENO).name: kernel, TouTest(cell, TOU_NEWRENO).name: ours}

@@ -2,10 +2,10 @@ import math
 
 import pytest
 
-from windlass_lab.core import aggregate
-from windlass_lab.core.derive import enriched, exponent, pair_names, ratio
-from windlass_lab.core.estimate import CaseResult, Estimate, FlowResult, pool
-from windlass_lab.core.windlass import Series
+from windlass_lab.core.binary import aggregate
+from windlass_lab.core.binary.windlass import Series
+from windlass_lab.core.statistics.derive import enriched, exponent, pair_names, ratio
+from windlass_lab.core.statistics.estimate import CaseResult, Estimate, FlowResult, pool
 
 
 def run(*flows, **more):

@@ -7,14 +7,15 @@ import jsonschema
 import pytest
 from plotly import graph_objects
 
-from windlass_lab.core import ratios
-from windlass_lab.core.coverage import SENTENCE, coverage
+from windlass_lab.core.binary.locate import find_windlass
+from windlass_lab.core.binary.windlass import Windlass
 from windlass_lab.core.errors import LabError, RunError
-from windlass_lab.core.locate import find_windlass
-from windlass_lab.core.registry import find
-from windlass_lab.core.request import Request
-from windlass_lab.core.verdict import TRIVIAL
-from windlass_lab.core.windlass import Windlass
+from windlass_lab.core.experiments.coverage import SENTENCE, coverage
+from windlass_lab.core.pipeline.choose import select
+from windlass_lab.core.pipeline.request import Request
+from windlass_lab.core.pipeline.run_lines import RunLines
+from windlass_lab.core.statistics import ratios
+from windlass_lab.core.verdicts.verdict import TRIVIAL
 from windlass_lab.papers.ecn_proxy import (
     figures,
     iperf,
@@ -23,8 +24,7 @@ from windlass_lab.papers.ecn_proxy import (
     reproduce,
     transfer,
 )
-from windlass_lab.papers.ecn_proxy.catalogue import ECN_PROXY
-from windlass_lab.papers.ecn_proxy.extras import EXTRAS
+from windlass_lab.papers.ecn_proxy.catalogue import ECN_PROXY, SUPPLEMENTS
 from windlass_lab.papers.ecn_proxy.judge import judge
 from windlass_lab.papers.ecn_proxy.plan import (
     CONFIGURATIONS,
@@ -39,10 +39,10 @@ from windlass_lab.papers.ecn_proxy.plan import (
     overrides,
 )
 from windlass_lab.papers.ecn_proxy.published import published
-from windlass_lab.papers.ecn_proxy.reproduce import select
-from windlass_lab.papers.ecn_proxy.runs import Run, Store
+from windlass_lab.papers.ecn_proxy.runs import Run
 from windlass_lab.papers.ecn_proxy.simulate import request, result
 from windlass_lab.papers.ecn_proxy.topology import experiment
+from windlass_lab.papers.registry import find
 from windlass_lab.testbed.validate import validate
 
 DOWNLOAD = Test("download", "1", True, PROXY)
@@ -237,15 +237,15 @@ def test_marks_are_to_be_answered():
 
 def test_a_broken_off_result_goes_on_from_whole_lines(tmp_path):
     path = tmp_path / "runs.jsonl"
-    store = Store(path, {"scale": 1}, resume=False)
+    store = RunLines(path, {"scale": 1}, False, Run)
     store.add(UPLOAD, 1, Run(5.0))
     store.add(UPLOAD, 2, Run(6.0, 0.5, proxies=[{"ect": 1}]))
     store.close()
     path.write_text(path.read_text()[:-10])
-    again = Store(path, {"scale": 1}, resume=True)
+    again = RunLines(path, {"scale": 1}, True, Run)
     assert again.of(UPLOAD) == [Run(5.0)]
     again.close()
-    other = Store(path, {"scale": 0.5}, resume=True)
+    other = RunLines(path, {"scale": 0.5}, True, Run)
     assert not other.of(UPLOAD)
     other.close()
 
@@ -329,9 +329,7 @@ def test_the_demo_shows_both_directions_and_judges_nothing():
 
 
 @pytest.mark.parametrize("target", ["ecn-proxy/demo", "ecn-proxy"])
-def test_the_demo_is_short_by_whatever_name_it_was_asked_for(target, tmp_path, monkeypatch):
-    asked = []
-    monkeypatch.setattr(reproduce, "reproduce", lambda *given: asked.append(given[4]) or {})
+def test_the_demo_is_short_by_whatever_name_it_was_asked_for(target, tmp_path):
     _, experiments = find(target, quick=True, kernel=True)
     request_ = Request(
         target=target,
@@ -342,8 +340,9 @@ def test_the_demo_is_short_by_whatever_name_it_was_asked_for(target, tmp_path, m
         progress=lambda _: None,
         real=True,
     )
-    reproduce.reproduce_request(request_)
-    assert [(options.runs, options.scale, options.real) for options in asked] == [(1, 0.1, True)]
+    settled = reproduce.CAMPAIGN.settled(request_)
+    assert (settled.runs, settled.scale, settled.real) == (1, 0.1, True)
+    assert reproduce.CAMPAIGN.tests(settled) == demo_tests()
 
 
 def test_a_binary_without_the_proxy_is_named_in_one_line(tmp_path):
@@ -351,7 +350,7 @@ def test_a_binary_without_the_proxy_is_named_in_one_line(tmp_path):
     binary.write_text("#!/bin/sh\nexit 2\n")
     binary.chmod(0o755)
     lines = []
-    measure.measure(binary, [(DOWNLOAD, 1)], 1.0, 1, None, lines.append)
+    assert measure.possible_on_kernels(binary, [(DOWNLOAD, 1)], lines.append) == []
     assert lines == [
         "this windlass has no command `ecn-proxy run`: tests with a proxy are left out"
     ]
@@ -362,7 +361,7 @@ def test_a_machine_without_iperf_is_refused_before_anything_is_built(monkeypatch
     monkeypatch.setenv("PATH", str(tmp_path))
     test = Test("download", "1", True, NATIVE)
     with pytest.raises(LabError, match=r"iperf is missing \(apt-get install iperf\)"):
-        measure.measure(tmp_path / "windlass", [(test, 1)], 1.0, 1, None, print)
+        measure.possible_on_kernels(tmp_path / "windlass", [(test, 1)], print)
 
 
 @pytest.fixture(scope="module")
@@ -377,10 +376,10 @@ def test_a_result_has_every_table_and_follows_the_schema(result_folder, reposito
     schema = repository / "lab/src/windlass_lab/data/results.schema.json"
     jsonschema.validate(results, json.loads(schema.read_text()))
     tables = [f"C.{n}" for n in range(1, 11)]
-    extras = {name: each for name, each in EXTRAS.items() if not each.real}
-    assert [e["id"] for e in results["experiments"]] == [*tables, *extras]
-    extra = {test.name for each in extras.values() for test in each.tests()}
-    assert set(results["summaries"]) == {test.name for test in all_tests()} | extra
+    supplements = {name: each for name, each in SUPPLEMENTS.items() if not each.real}
+    assert [e["id"] for e in results["experiments"]] == [*tables, *supplements]
+    beyond = {test.name for each in supplements.values() for test in each.tests()}
+    assert set(results["summaries"]) == {test.name for test in all_tests()} | beyond
     assert all(len(summary["runs"]) == 2 for summary in results["summaries"].values())
 
 

@@ -6,11 +6,13 @@ import json
 import tomllib
 from collections import Counter
 from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 import pytest
 
-from windlass_lab.core.verdict import NOT_ENOUGH_RUNS
-from windlass_lab.papers.ecn_proxy import aside, aside_kernel, measure, transfer
+from windlass_lab.core.pipeline.campaign import Campaign
+from windlass_lab.core.verdicts.verdict import NOT_ENOUGH_RUNS
+from windlass_lab.papers.ecn_proxy import aside, aside_kernel, reproduce, transfer
 from windlass_lab.papers.ecn_proxy.aside_kernel import (
     WORST,
     KernelCell,
@@ -34,8 +36,8 @@ def times(kernel, simulated=1.0, runs=3):
 
     def seconds(test):
         factor = kernel if isinstance(test, KernelCell) else simulated
-        ratio = factor(test.cell) if callable(factor) else factor
-        return 100.0 * (1.0 if test.cell.native else ratio)
+        ratio = factor(test) if callable(factor) else factor
+        return 100.0 * (1.0 if test.native else ratio)
 
     return {
         test.name: [Run(seconds(test) + n / 100) for n in range(runs)]
@@ -76,10 +78,10 @@ def test_each_cell_is_run_on_kernels_and_simulated_under_names_of_their_own():
 
 @pytest.mark.parametrize("cell", [*both(UPLOAD), *both(WORST)], ids=lambda cell: cell.name)
 def test_a_testbed_has_the_rate_delay_and_queue_of_the_scenario(cell):
-    found = experiment(KernelCell(cell))
+    found = experiment(KernelCell.of(cell))
     validate(found)
     ports = tomllib.loads(found.programs[0].files["link.toml"])["ports"]
-    keys = SimulatedCell(cell).keys(1.0)
+    keys = SimulatedCell.of(cell).keys(1.0)
     for port in ports:
         assert port["down"] == {key: keys[f"links.0.{key}"] for key in ("rate", "delay", "queue")}
     hosts = {node.name: node.sysctls for node in found.topology.nodes}
@@ -95,7 +97,7 @@ def test_a_testbed_has_the_rate_delay_and_queue_of_the_scenario(cell):
 def test_a_transfer_on_kernels_has_the_size_of_the_simulated_one():
     for cell in sample():
         size = cell.keys(0.5)["flows.0.app"]["size"]
-        assert f"{round(KernelCell(cell).megabytes(0.5) * 1e6)}B" == size
+        assert f"{round(KernelCell.of(cell).megabytes(0.5) * 1e6)}B" == size
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -103,24 +105,22 @@ def test_udp_goes_where_the_data_go_at_a_rate_that_counts_headers(monkeypatch, d
     started = {}
     monkeypatch.setattr(transfer, "_serve", lambda _bed, _name, node, _command: None)
     monkeypatch.setattr(transfer.time, "sleep", lambda _: None)
-    monkeypatch.setattr(
-        transfer, "_start", lambda _bed, _name, node, command: started.update({node: command})
-    )
+    bed = SimpleNamespace(start_logged=lambda _name, node, command: started.update({node: command}))
     cell = replace(UPLOAD, direction=direction, rate_mbit=20, cross=0.5)
-    transfer._cross_traffic(None, KernelCell(cell))
+    transfer._cross_traffic(bed, KernelCell.of(cell))
     [(node, command)] = started.items()
     assert node == ("udpl" if direction == "upload" else "udpr")
     payload, rate = (int(command[command.index(o) + 1]) for o in ("--length", "--bitrate"))
     assert rate * (payload + 28) / payload == pytest.approx(10e6, abs=10)
     started.clear()
-    transfer._cross_traffic(None, KernelCell(replace(cell, cross=0.0)))
+    transfer._cross_traffic(bed, KernelCell.of(replace(cell, cross=0.0)))
     assert not started
 
 
 def test_a_cell_is_the_same_for_the_process_that_runs_it(monkeypatch):
     monkeypatch.setattr(transfer, "measure", lambda test, *_: test)
-    order = {"test": asdict(KernelCell(UPLOAD)), "scale": 1.0, "windlass": "windlass"}
-    assert transfer._obey(json.loads(json.dumps(order))) == KernelCell(UPLOAD)
+    order = {"test": asdict(KernelCell.of(UPLOAD)), "scale": 1.0, "windlass": "windlass"}
+    assert transfer._obey(json.loads(json.dumps(order))) == KernelCell.of(UPLOAD)
 
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.04, "pass"), (1.06, "fail"), (0.89, "fail")])
@@ -149,7 +149,7 @@ def test_the_worst_cell_stands_beside_the_sample_and_is_not_judged():
 def test_single_runs_and_part_of_the_sample_decide_nothing():
     single = [c for c in judge(times(1.2, runs=1)) if c.headline]
     part = times(1.2)
-    part.pop(KernelCell(sample()[0]).name)
+    part.pop(KernelCell.of(sample()[0]).name)
     [download, upload] = [c for c in judge(part) if c.headline]
     for found in (*single, download):
         assert found.verdict == "undecided"
@@ -181,10 +181,10 @@ def test_the_slowest_cell_comes_first_and_the_csv_has_both_ratios():
 def kernels_that_take(seconds_of, made):
     """Testbeds that need no root."""
 
-    def measured(_windlass, wanted, _scale, _jobs, store, _progress):
+    def measured(_campaign, wanted, _request, store):
         for test, number in wanted:
             made.append((test.name, number))
-            store.add(test, number, Run(seconds_of(test.cell)))
+            store.add(test, number, Run(seconds_of(test)))
 
     return measured
 
@@ -192,7 +192,10 @@ def kernels_that_take(seconds_of, made):
 def test_a_result_holds_kernels_and_simulator_and_goes_on_where_it_was(lab, tmp_path, monkeypatch):
     made = []
     take = kernels_that_take(lambda cell: 100.0 if cell.native else 102.0, made)
-    monkeypatch.setattr(measure, "measure", take)
+    monkeypatch.setattr(Campaign, "run_processes", take)
+    monkeypatch.setattr(
+        reproduce, "possible_on_kernels", lambda _windlass, wanted, _progress: wanted
+    )
     out = tmp_path / "out"
     options = ["--real", "--replicates", "2"]
     assert lab(*options, out=out, target="ecn-proxy/aside-kernel") == 0

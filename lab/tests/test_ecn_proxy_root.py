@@ -6,9 +6,9 @@ from dataclasses import asdict
 
 import pytest
 
-from windlass_lab.core import child
+from windlass_lab.core.binary.locate import find_windlass
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.locate import find_windlass
+from windlass_lab.core.pipeline import child
 from windlass_lab.papers.ecn_proxy.aside import Cell
 from windlass_lab.papers.ecn_proxy.aside_kernel import KernelCell
 from windlass_lab.papers.ecn_proxy.plan import (
@@ -23,11 +23,11 @@ from windlass_lab.papers.ecn_proxy.transfer import measure
 from windlass_lab.testbed import check, remove
 from windlass_lab.testbed.bed import wait_until
 
-_LACKING = [line for needed, line in check.missing() if needed]
-_LACKING += [f"{name} is missing" for name in ("iperf", "iperf3") if not shutil.which(name)]
+_MISSING = [line for needed, line in check.missing() if needed]
+_MISSING += [f"{name} is missing" for name in ("iperf", "iperf3") if not shutil.which(name)]
 pytestmark = [
     pytest.mark.root,
-    pytest.mark.skipif(bool(_LACKING), reason=f"testbed: {'; '.join(_LACKING)}"),
+    pytest.mark.skipif(bool(_MISSING), reason=f"testbed: {'; '.join(_MISSING)}"),
 ]
 
 
@@ -61,13 +61,13 @@ def test_files_go_one_after_the_other_through_the_cross_traffic(windlass):
     ("direction", "way"),
     [("download", ""), ("upload", ""), ("download", CLIENT_OPENS), ("upload", IPV6)],
 )
-def test_the_proxy_takes_on_a_transfer_and_brings_it_to_its_end(windlass, direction, way):
+def test_the_proxy_takes_on_a_transfer_and_brings_it_to_its_end(windlass, direction, mode):
     doctor = subprocess.run(
         [windlass, "doctor", "ecn-proxy"], capture_output=True, text=True, check=False
     )
     if doctor.returncode != 0:
         pytest.skip("windlass doctor ecn-proxy: this kernel or binary lacks something")
-    run = measure(Test(direction, "1", True, PROXY, way), 0.05, windlass)
+    run = measure(Test(direction, "1", True, PROXY, mode), 0.05, windlass)
     [printed] = run.proxies
     assert printed["proxied"] > 0
     assert printed["edited"] > 0
@@ -83,7 +83,7 @@ def test_the_proxy_takes_on_a_transfer_and_brings_it_to_its_end(windlass, direct
 
 def test_a_cell_kept_aside_has_its_rate_and_round_trip(windlass):
     cell = Cell(20, 100, "pie", 2, "upload", 0.5, native=True)
-    run = measure(KernelCell(cell), 0.1, windlass)
+    run = measure(KernelCell.of(cell), 0.1, windlass)
     # 1 MB at 20 Mbit/s takes 0.4 s alone; the handshake and the first windows take round trips.
     assert run.seconds > 0.4 + 3 * 0.1
     assert 0.5 < run.fairness <= 1

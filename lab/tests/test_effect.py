@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.effect import effect
-from windlass_lab.core.estimate import CaseResult, Estimate
-from windlass_lab.core.interval import of_median, of_ratio, student
-from windlass_lab.core.judge import Evidence, judge
-from windlass_lab.core.registry import find
-from windlass_lab.core.verdict import FAIL, INFORMATIVE, PASS, UNDECIDED, Subject
+from windlass_lab.core.experiments.judge import Evidence, judge
+from windlass_lab.core.statistics.bounds import Bounds
+from windlass_lab.core.statistics.estimate import CaseResult, Estimate
+from windlass_lab.core.statistics.interval import of_median, of_ratio, student
+from windlass_lab.core.verdicts.effect import effect
+from windlass_lab.core.verdicts.verdict import FAIL, INFORMATIVE, PASS, UNDECIDED, Subject
+from windlass_lab.papers.registry import find
 
 OK = Bounds(0.8, 1.2)
 MORE = Bounds(low=1.2)

@@ -1,7 +1,7 @@
 import pytest
 
 from windlass_lab.core.errors import RunError
-from windlass_lab.core.estimate import CaseResult, Estimate, FlowResult, pair_flows
+from windlass_lab.core.statistics.estimate import CaseResult, Estimate, FlowResult, pair_flows
 
 
 def flow(name, rtt):

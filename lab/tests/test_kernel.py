@@ -6,15 +6,15 @@ import os
 
 import pytest
 
-from windlass_lab.core.derive import of_kernel
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.estimate import pool
-from windlass_lab.core.judge import evidence_in, judge
-from windlass_lab.core.model import KernelCase
-from windlass_lab.core.registry import all_papers, find
-from windlass_lab.core.verdict import BOUND, FAIL, ORDER, PASS
+from windlass_lab.core.experiments.judge import evidence_in, judge
+from windlass_lab.core.experiments.model import KernelCase
+from windlass_lab.core.statistics.derive import of_kernel
+from windlass_lab.core.statistics.estimate import pool
+from windlass_lab.core.verdicts.verdict import BOUND, FAIL, ORDER, PASS
 from windlass_lab.papers.new_ecn import measure
 from windlass_lab.papers.new_ecn.measure import Kernel
+from windlass_lab.papers.registry import all_papers, find
 from windlass_lab.testbed import check, controller
 
 NEW, RENO = "four_rtts_newecn", "four_rtts_reno"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from windlass_lab.core.binary.locate import find_testbeds, find_windlass
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.locate import find_testbeds, find_windlass
-from windlass_lab.core.registry import find
-from windlass_lab.papers.new_ecn.measure import Kernel, cases_of, lacking
+from windlass_lab.papers.new_ecn.measure import Kernel, cases_of, missing_requirement
+from windlass_lab.papers.registry import find
 from windlass_lab.testbed import check
 
 TARGET = "new-ecn/kernel-short"
@@ -24,7 +24,7 @@ def why_not() -> str:
         kernel = Kernel(find_windlass(None), find_testbeds(), Path())
     except LabError as error:
         return str(error)
-    return lacking(kernel, cases_of(find(TARGET, quick=False)[1]))
+    return missing_requirement(kernel, cases_of(find(TARGET, quick=False)[1]))
 
 
 @pytest.mark.root

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from windlass_lab.core import output
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.line_file import LineFile
-from windlass_lab.core.run_lines import RunLines
+from windlass_lab.core.files import output
+from windlass_lab.core.files.line_file import LineFile
+from windlass_lab.core.pipeline.run_lines import RunLines
 
 
 def previous_result(folder):

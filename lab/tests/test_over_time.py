@@ -2,7 +2,7 @@
 
 import pytest
 
-from windlass_lab.core.over_time import standard_deviation
+from windlass_lab.core.binary.over_time import standard_deviation
 
 
 def test_a_value_counts_for_as_long_as_it_holds():

@@ -6,14 +6,14 @@ from itertools import combinations
 import pytest
 from plotly import graph_objects
 
-from windlass_lab.core.judge import evidence_in
-from windlass_lab.core.model import Experiment
-from windlass_lab.core.plot_parts import Drawn, Material, as_csv
-from windlass_lab.core.plots import draw
-from windlass_lab.core.reference import load_reference_acks
-from windlass_lab.core.registry import find
+from windlass_lab.core.experiments.judge import evidence_in
+from windlass_lab.core.experiments.model import Experiment
+from windlass_lab.core.experiments.reference import load_reference_acks
+from windlass_lab.core.plots.draw import draw
+from windlass_lab.core.plots.parts import Drawn, Material, as_csv
 from windlass_lab.papers.ecn_proxy import figures
 from windlass_lab.papers.ecn_proxy.plan import Test as ProxyTest
+from windlass_lab.papers.registry import find
 
 
 def drawn(folder) -> list[tuple[Experiment, list[Drawn]]]:

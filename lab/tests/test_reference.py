@@ -1,14 +1,14 @@
 import pytest
 
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.estimate import FlowResult
-from windlass_lab.core.reference import (
+from windlass_lab.core.experiments.reference import (
     Published,
     load_published,
     load_reference,
     load_reference_acks,
 )
-from windlass_lab.core.registry import find
+from windlass_lab.core.statistics.estimate import FlowResult
+from windlass_lab.papers.registry import find
 
 
 def test_the_reference_has_every_case_of_the_catalogue():

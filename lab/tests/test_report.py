@@ -3,8 +3,8 @@ import re
 
 import pytest
 
-from windlass_lab.core import report
-from windlass_lab.core.registry import find
+from windlass_lab.core.report import report
+from windlass_lab.papers.registry import find
 
 
 @pytest.fixture

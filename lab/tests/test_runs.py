@@ -13,8 +13,8 @@ import pytest
 
 import windlass_lab as wl
 from windlass_lab.cli import main
+from windlass_lab.core.binary.locate import find_windlass
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.locate import find_windlass
 from windlass_lab.runs.figure import compare
 from windlass_lab.runs.simulate import ScenarioError
 

@@ -13,8 +13,8 @@ import pytest
 
 import windlass_lab as wl
 from windlass_lab.core.errors import ArgumentError, LabError
-from windlass_lab.core.scalars import plain, whole
-from windlass_lab.core.toml_value import toml_value
+from windlass_lab.core.files.scalars import plain, whole
+from windlass_lab.core.files.toml_value import toml_value
 
 np = pytest.importorskip("numpy")
 

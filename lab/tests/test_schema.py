@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from windlass_lab.core.binary.locate import find_windlass
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.locate import find_windlass
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = sorted(ROOT.glob("experiments/**/*.toml"))

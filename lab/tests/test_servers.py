@@ -3,12 +3,12 @@ import json
 import pytest
 
 from windlass_lab.cli import main
-from windlass_lab.core import server_tables
+from windlass_lab.core.binary.windlass import Windlass
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.registry import find
-from windlass_lab.core.request import Request
-from windlass_lab.core.servers import SPLITS, EngineServer, KernelServer, ServerCase
-from windlass_lab.core.windlass import Windlass
+from windlass_lab.core.experiments.servers import SPLITS, EngineServer, KernelServer, ServerCase
+from windlass_lab.core.pipeline.request import Request
+from windlass_lab.core.report.report import server_tables
+from windlass_lab.papers.registry import find
 from windlass_lab.papers.split_ack import measure, plan, programs, reproduce, summary, topology
 from windlass_lab.testbed.topology import Experiment
 from windlass_lab.testbed.validate import validate
@@ -173,7 +173,7 @@ def test_the_whole_paper_has_the_servers_but_the_short_form_of_them():
 
 
 def test_without_root_the_rest_runs_and_one_line_says_so(monkeypatch, tmp_path):
-    monkeypatch.setattr(reproduce, "lacking", lambda _: "needs root")
+    monkeypatch.setattr(reproduce, "missing_requirement", lambda _: "needs root")
     lines: list[str] = []
     paper, experiments = find("split-ack", quick=False)
     windlass = Windlass(tmp_path / "windlass")
@@ -186,7 +186,7 @@ def test_without_root_the_rest_runs_and_one_line_says_so(monkeypatch, tmp_path):
 
 
 def test_servers_that_were_asked_for_by_name_need_root(lab, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(reproduce, "lacking", lambda _: "needs root")
+    monkeypatch.setattr(reproduce, "missing_requirement", lambda _: "needs root")
     assert lab(out=tmp_path / "out", target="split-ack/4.4") == 2
     assert "split-ack/4.4: needs root" in capsys.readouterr().err
 
@@ -201,7 +201,7 @@ def canned(monkeypatch):
                 servers.probe(case, "http://10.98.1.2/")
             return {case.name: summary.of_server(found) for case in cases}
 
-        monkeypatch.setattr(reproduce, "lacking", lambda _: "")
+        monkeypatch.setattr(reproduce, "missing_requirement", lambda _: "")
         monkeypatch.setattr(measure, "gather", gather)
 
     return use

@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
+from windlass_lab.core.binary.locate import find_windlass
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.locate import find_windlass
-from windlass_lab.core.registry import find
-from windlass_lab.papers.split_ack.lacking import lacking
+from windlass_lab.papers.registry import find
+from windlass_lab.papers.split_ack.requirements import missing_requirement
 
 TARGET = "split-ack/4.2.2-short"
 
@@ -22,7 +22,7 @@ def why_not() -> str:
         find_windlass(None)
     except LabError as error:
         return str(error)
-    return lacking(find(TARGET, quick=False)[1][0].servers)
+    return missing_requirement(find(TARGET, quick=False)[1][0].servers)
 
 
 @pytest.mark.root

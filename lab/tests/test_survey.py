@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from windlass_lab.core.servers import SPLITS
+from windlass_lab.core.experiments.servers import SPLITS
 from windlass_lab.papers.split_ack import plan
 from windlass_lab.papers.split_ack.aggregate import aggregate
 from windlass_lab.papers.split_ack.population import (

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from windlass_lab.cli import main
+from windlass_lab.core.binary.windlass import read_series
 from windlass_lab.core.errors import LabError, RunError
-from windlass_lab.core.windlass import read_series
 from windlass_lab.testbed import flows, link_log, load, names, remove, results, tou, trace, units
 from windlass_lab.testbed import run as testbed_run
 from windlass_lab.testbed.dumbbell import dumbbell, emulated_dumbbell

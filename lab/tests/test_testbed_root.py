@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pytest
 
+from windlass_lab.core.binary.locate import find_windlass
+from windlass_lab.core.binary.windlass import read_series
 from windlass_lab.core.errors import LabError, RunError
-from windlass_lab.core.locate import find_windlass
-from windlass_lab.core.windlass import read_series
 from windlass_lab.testbed import check, remove, results, run
 from windlass_lab.testbed.bed import Testbed
 from windlass_lab.testbed.dumbbell import dumbbell, emulated_dumbbell
 from windlass_lab.testbed.topology import End, Flow, Link, Node, Program, Route, Topology, Tun
 
-_LACKING = [line for needed, line in check.missing() if needed]
-_LACKING += [] if shutil.which("ip") else ["ip (iproute2) is missing"]
+_MISSING = [line for needed, line in check.missing() if needed]
+_MISSING += [] if shutil.which("ip") else ["ip (iproute2) is missing"]
 pytestmark = [
     pytest.mark.root,
-    pytest.mark.skipif(bool(_LACKING), reason=f"testbed: {'; '.join(_LACKING)}"),
+    pytest.mark.skipif(bool(_MISSING), reason=f"testbed: {'; '.join(_MISSING)}"),
 ]
 needs_iperf3 = pytest.mark.skipif(not shutil.which("iperf3"), reason="iperf3 is missing")
 

@@ -1,17 +1,15 @@
 from dataclasses import replace
 
-from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.text import (
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.text.numbers import estimate, figure, table
+from windlass_lab.core.text.verdicts import (
     Count,
-    estimate,
-    figure,
     figure_verdict,
     section_verdict,
-    table,
     tally,
     verdict_line,
 )
-from windlass_lab.core.verdict import Subject, Tolerance, informative, near
+from windlass_lab.core.verdicts.verdict import Subject, Tolerance, informative, near
 
 
 def test_figures_have_the_digits_they_deserve():

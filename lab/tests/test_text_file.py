@@ -6,7 +6,7 @@ import pytest
 
 import windlass_lab as wl
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.text_file import read_text
+from windlass_lab.core.files.text_file import read_text
 from windlass_lab.surveys.groups import read_pairs
 from windlass_lab.testbed import load
 

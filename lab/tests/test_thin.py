@@ -1,4 +1,4 @@
-from windlass_lab.core.thin import thin
+from windlass_lab.core.statistics.thin import thin
 
 
 def test_a_short_series_is_left_alone():

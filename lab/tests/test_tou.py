@@ -9,10 +9,11 @@ import pytest
 from plotly import graph_objects
 
 from windlass_lab.core import provenance
-from windlass_lab.core.verdict import FAIL, INFORMATIVE, PASS, UNDECIDED
+from windlass_lab.core.pipeline.campaign import Campaign
+from windlass_lab.core.pipeline.run_lines import RunLines
+from windlass_lab.core.verdicts.verdict import FAIL, INFORMATIVE, PASS, UNDECIDED
 from windlass_lab.papers.tou import losses, measure, report, reproduce, topology
-from windlass_lab.papers.tou.catalogue import TOU, cells_of
-from windlass_lab.papers.tou.course import Course
+from windlass_lab.papers.tou.catalogue import cells_of
 from windlass_lab.papers.tou.judge import SEEDS, judge
 from windlass_lab.papers.tou.plan import (
     CELLS,
@@ -30,13 +31,14 @@ from windlass_lab.papers.tou.plan import (
     all_tests,
     sysctls,
 )
-from windlass_lab.papers.tou.runs import Curve, Run, Store
+from windlass_lab.papers.tou.runs import Curve, Run, read_run
 from windlass_lab.papers.tou.transfer import mean_window
+from windlass_lab.papers.tou.window import WindowFigures
 from windlass_lab.testbed.validate import validate
 
 BAD = next(cell for cell in CELLS if (cell.loss, cell.rtt_ms) == (0.01, 100))
 CURVE = Curve([0.0, 1.0, 2.0], [10.0, 20.0, 12.5], [0.0, 1.0, 3.0])
-COURSE = Course(None, None, 0, 0)
+COURSE = WindowFigures(None, None, 0, 0)
 RUN = Run(10.0, 30.0, 12.0, 13.0, 6, 0, 6, 0, 1.0, 1456, COURSE)
 
 
@@ -145,10 +147,10 @@ def test_a_queue_that_loses_is_detected():
 def test_fast_and_slow_tests_do_not_wait_for_each_other():
     slow = [(test, seed) for seed in (1, 2) for test in all_tests() if test.cost < 0.2]
     fast = [(test, 1) for test in all_tests() if test.cost == 1]
-    chosen = measure._next([*slow, *fast], [], 2)
+    chosen = measure.to_start([*slow, *fast], [], 2)
     assert sum(test.cost == 1 for test, _ in chosen) == 2
     assert sum(test.cost < 0.2 for test, _ in chosen) > 10
-    assert measure._next(fast[2:], fast[:2], 2) == []
+    assert measure.to_start(fast[2:], fast[:2], 2) == []
 
 
 @pytest.fixture
@@ -156,13 +158,13 @@ def no_testbeds(monkeypatch):
     """Runs that take no time, in the place of testbeds; their number."""
     made = []
 
-    def pretend(_windlass, wanted, _scale, _jobs, traced, store, _progress):
-        for test, seed in wanted:
+    def pretend(_campaign, missing, request, store):
+        for test, seed in missing:
             made.append(test.name)
-            curve = CURVE if seed == traced else None
+            curve = CURVE if seed == request.seed else None
             store.add(test, seed, replace(RUN, seconds=10.0 + seed, curve=curve))
 
-    monkeypatch.setattr(reproduce, "measure", pretend)
+    monkeypatch.setattr(Campaign, "run_processes", pretend)
     monkeypatch.setattr(reproduce, "require", lambda _tests: None)
     return made
 
@@ -194,8 +196,8 @@ def test_every_panel_is_a_plot_that_plotly_accepts(lab, no_testbeds, tmp_path):
     out = tmp_path / "out"
     lab("--runs", "1", "--tests", "loss0-*", out=out, target="tou/nice")
     results = json.loads((out / "results.json").read_text())
-    for section in [report._section(TOU, e, {}, 1.0) for e in results["experiments"]]:
-        assert section["drawn"] == []
+    for document in results["experiments"]:
+        assert report.content(document["id"], {}, 1.0).plots == []
     drawn = report._drawn("nice", cells_of("nice"), {n: {1: RUN} for n in results["summaries"]})
     assert drawn == []
     with_curves = {n: {1: replace(RUN, curve=CURVE)} for n in results["summaries"]}
@@ -209,10 +211,10 @@ def test_every_panel_is_a_plot_that_plotly_accepts(lab, no_testbeds, tmp_path):
 
 def test_a_store_gives_back_curves(tmp_path):
     test = Test(BAD, TOU_CUBIC)
-    store = Store(tmp_path / "runs.jsonl", {}, resume=False)
+    store = RunLines(tmp_path / "runs.jsonl", {}, False, read_run)
     store.add(test, 1, replace(RUN, curve=CURVE))
     store.close()
-    again = Store(tmp_path / "runs.jsonl", {}, resume=True)
+    again = RunLines(tmp_path / "runs.jsonl", {}, True, read_run)
     assert again.of(test) == [replace(RUN, curve=CURVE)]
     again.close()
 
@@ -221,8 +223,9 @@ def test_a_binary_without_the_controller_none_is_reported_in_one_line(monkeypatc
     tests = [Test(CELLS[0], contender) for contender in (TOU_NEWRENO, TOU_NONE)]
     printed, lines = SimpleNamespace(stdout="cubic, newreno, reno"), []
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: printed)
-    windlass = SimpleNamespace(path="windlass")
-    assert reproduce._possible(tests, windlass, lines.append) == tests[:1]
+    monkeypatch.setattr(reproduce, "require", lambda _tests: None)
+    request = SimpleNamespace(windlass=SimpleNamespace(path="windlass"), progress=lines.append)
+    assert reproduce.CELLS.possible(tests, request) == tests[:1]
     assert len(lines) == 1
     printed.stdout += "; none: for experiments"
-    assert reproduce._possible(tests, windlass, lines.append) == tests
+    assert reproduce.CELLS.possible(tests, request) == tests

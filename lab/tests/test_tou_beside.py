@@ -2,7 +2,7 @@
 
 import pytest
 
-from windlass_lab.core.verdict import FAIL, INFORMATIVE, PASS, UNDECIDED
+from windlass_lab.core.verdicts.verdict import FAIL, INFORMATIVE, PASS, UNDECIDED
 from windlass_lab.papers.tou.beside import plan, topology
 from windlass_lab.papers.tou.beside.judge import judge, over_the_kernel, table
 from windlass_lab.papers.tou.beside.share import Run

@@ -4,8 +4,8 @@ import subprocess
 
 import pytest
 
+from windlass_lab.core.binary.locate import find_windlass
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.locate import find_windlass
 from windlass_lab.papers.tou import losses
 from windlass_lab.papers.tou.plan import (
     CELLS,
@@ -20,10 +20,10 @@ from windlass_lab.papers.tou.plan import (
 from windlass_lab.papers.tou.transfer import measure
 from windlass_lab.testbed import check
 
-_LACKING = [line for needed, line in check.missing() if needed]
+_MISSING = [line for needed, line in check.missing() if needed]
 pytestmark = [
     pytest.mark.root,
-    pytest.mark.skipif(bool(_LACKING), reason=f"testbed: {'; '.join(_LACKING)}"),
+    pytest.mark.skipif(bool(_MISSING), reason=f"testbed: {'; '.join(_MISSING)}"),
 ]
 CELL = next(cell for cell in CELLS if (cell.loss, cell.rtt_ms) == (0.01, 0))
 # 1.2 MB, 800 segments: of this seed's list at least three of them are lost.

@@ -2,20 +2,19 @@
 
 from dataclasses import replace
 from math import inf
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from windlass_lab.core.verdict import FAIL, INFORMATIVE, PASS, UNDECIDED
+from windlass_lab.core.verdicts.verdict import FAIL, INFORMATIVE, PASS, UNDECIDED
 from windlass_lab.papers.tou import reproduce, rules
-from windlass_lab.papers.tou.course import Course, course
 from windlass_lab.papers.tou.judge import SEEDS
 from windlass_lab.papers.tou.plan import CELLS, TOU_CLASSIC, TOU_NONE, TUNED_RENO, Test
 from windlass_lab.papers.tou.runs import Run
 from windlass_lab.papers.tou.statements import KEY, STATEMENTS, judge_statements
+from windlass_lab.papers.tou.window import WindowFigures, window_figures
 
-RUN = Run(10.0, 30.0, 12.0, 13.0, 5, 0, 7, 0, 1.0, 1456, Course(900.0, 1.0, 1, 0))
+RUN = Run(10.0, 30.0, 12.0, 13.0, 5, 0, 7, 0, 1.0, 1456, WindowFigures(900.0, 1.0, 1, 0))
 REGULAR = [cell for cell in CELLS if cell.loss == 0.0001]
 
 
@@ -31,9 +30,9 @@ def after(*parts):
 
 
 def test_the_first_loss_is_at_the_last_window_before_a_threshold():
-    found = course(after(rows(2, 800, 820), rows(410, 411, ssthresh=410)))
+    found = window_figures(after(rows(2, 800, 820), rows(410, 411, ssthresh=410)))
     assert (found.first_loss, found.limit_s) == (820, None)
-    assert course(rows(2, 2200, 4000)) == Course(None, 0.01, 0, 0)
+    assert window_figures(rows(2, 2200, 4000)) == WindowFigures(None, 0.01, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -48,16 +47,19 @@ def test_the_first_loss_is_at_the_last_window_before_a_threshold():
     ],
 )
 def test_a_spike_rises_by_three_segments_and_falls_again(windows, spikes):
-    assert course(after(rows(2, 820), rows(*windows, ssthresh=410))).spikes == spikes
+    assert window_figures(after(rows(2, 820), rows(*windows, ssthresh=410))).spikes == spikes
 
 
 def test_a_window_that_rises_until_the_next_reduction_is_no_spike():
-    assert course(after(rows(413, 800, ssthresh=410), rows(403, 404, ssthresh=400))).spikes == 0
+    assert (
+        window_figures(after(rows(413, 800, ssthresh=410), rows(403, 404, ssthresh=400))).spikes
+        == 0
+    )
 
 
 def test_a_dip_is_below_ssthresh_and_back_without_a_timeout():
     def dips(*windows, timeouts):
-        return course(rows(*windows, ssthresh=410, timeouts=timeouts)).dips
+        return window_figures(rows(*windows, ssthresh=410, timeouts=timeouts)).dips
 
     assert dips(820, 400, 410, timeouts=0) == 1
     assert dips(820, 400, 405, timeouts=0) == 0
@@ -160,12 +162,11 @@ def test_a_rule_of_order_wants_each_delay_above_the_one_before():
 
 
 def test_runs_of_other_measuring_code_or_another_machine_are_made_again(monkeypatch):
-    windlass = SimpleNamespace(path=Path(__file__), version=lambda: "windlass 0")
-    options = reproduce.Options(11, 2, 1, 1.0, True)
-    before = reproduce._made_by(windlass, options)
-    assert reproduce._made_by(windlass, options) == before
+    request = SimpleNamespace(scale=1.0)
+    before = reproduce.CELLS.inputs(request, [])
+    assert reproduce.CELLS.inputs(request, []) == before
     monkeypatch.setattr(reproduce, "_MEASURING", reproduce._MEASURING[1:])
-    assert reproduce._made_by(windlass, options) != before
+    assert reproduce.CELLS.inputs(request, []) != before
     monkeypatch.undo()
     monkeypatch.setattr(reproduce.provenance, "machine", lambda: {"cores": 64})
-    assert reproduce._made_by(windlass, options) != before
+    assert reproduce.CELLS.inputs(request, []) != before

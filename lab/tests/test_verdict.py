@@ -4,10 +4,10 @@ from datetime import date
 
 import pytest
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.criterion import Basis, Criterion
-from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.verdict import (
+from windlass_lab.core.statistics.bounds import Bounds
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.verdicts.criterion import Basis, Criterion
+from windlass_lab.core.verdicts.verdict import (
     FAIL,
     INFORMATIVE,
     PASS,

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from windlass_lab.core.binary.locate import find_windlass
+from windlass_lab.core.binary.windlass import Run, Sampling, Windlass, read_series
 from windlass_lab.core.errors import LabError, RunError
-from windlass_lab.core.locate import find_windlass
-from windlass_lab.core.windlass import Run, Sampling, Windlass, read_series
 
 
 def write_run(folder, csv):

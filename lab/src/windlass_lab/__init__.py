@@ -9,6 +9,7 @@ run.plot("cwnd", "queue").save("run.svg")
 from typing import TYPE_CHECKING
 
 from windlass_lab.core.errors import LabError
+from windlass_lab.core.version import VERSION
 
 if TYPE_CHECKING:
     from windlass_lab.environments.single import make_env
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from windlass_lab.searches.search import search
     from windlass_lab.sweeps.sweep import sweep
 
-__version__ = "0.3.0"
+__version__ = VERSION
 __all__ = ["Figure", "Run", "make_env", "make_vec_env", "read", "search", "simulate", "sweep"]
 
 _HOMES = {

@@ -9,18 +9,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
-from windlass_lab import __version__
 from windlass_lab.controllers import command as controllers
-from windlass_lab.core import coverage, listing, output, text
+from windlass_lab.core.binary.locate import find_windlass
+from windlass_lab.core.binary.windlass import Sampling, Windlass
 from windlass_lab.core.errors import LabError, RunError
-from windlass_lab.core.front_page import INDEX, Found, refuse_foreign, render_front_page
-from windlass_lab.core.locate import find_windlass
-from windlass_lab.core.model import Paper
-from windlass_lab.core.output import RESULT_KIND as RESULT
-from windlass_lab.core.registry import ENTRIES, all_papers, find
-from windlass_lab.core.request import Request
-from windlass_lab.core.windlass import Sampling, Windlass
+from windlass_lab.core.experiments import coverage
+from windlass_lab.core.experiments.model import Paper
+from windlass_lab.core.files import output
+from windlass_lab.core.files.output import RESULT_KIND as RESULT
+from windlass_lab.core.pipeline.request import Request
+from windlass_lab.core.report.front_page import INDEX, Found, refuse_foreign, render_front_page
+from windlass_lab.core.text import numbers, verdicts
+from windlass_lab.core.version import VERSION
 from windlass_lab.kernels import command as kernels
+from windlass_lab.papers import listing
+from windlass_lab.papers.registry import ENTRIES, all_papers, find
 from windlass_lab.runs import command as runs
 from windlass_lab.searches import command as searches
 from windlass_lab.surveys import command as surveys
@@ -112,7 +115,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=f"{EXAMPLES}\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"windlass-lab {__version__}")
+    parser.add_argument("--version", action="version", version=f"windlass-lab {VERSION}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_list(commands)
     _add_coverage(commands)
@@ -297,7 +300,9 @@ def _coverage(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(coverage.as_json(), indent=2, ensure_ascii=False))
     else:
-        print(text.table([("paper", "what", "experiment, or why there is none"), *coverage.rows()]))
+        print(
+            numbers.table([("paper", "what", "experiment, or why there is none"), *coverage.rows()])
+        )
     return 0
 
 
@@ -415,7 +420,7 @@ def _keep(paper: Paper, results: dict, series: dict, directory: output.OutputDir
 
 
 def _status(results: Mapping) -> int:
-    return 1 if text.counts(results).failed else 0
+    return 1 if verdicts.counts(results).failed else 0
 
 
 def _report(options: argparse.Namespace) -> int:

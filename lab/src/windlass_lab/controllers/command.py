@@ -7,7 +7,7 @@ from pathlib import Path
 
 from windlass_lab.controllers.judge import read_verdicts, samples, summary, table
 from windlass_lab.controllers.trace import CONTROLLERS, trace
-from windlass_lab.core.locate import find_windlass
+from windlass_lab.core.binary.locate import find_windlass
 
 EXAMPLES = """\
 examples:

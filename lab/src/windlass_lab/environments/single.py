@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from windlass_lab.core.scalars import whole
+from windlass_lab.core.files.scalars import whole
 from windlass_lab.environments.spec import OBSERVATION, Restorable, Reward, Spec, power
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from windlass_lab.core.errors import ArgumentError, LabError
-from windlass_lab.core.scalars import plain
+from windlass_lab.core.files.scalars import plain
 from windlass_lab.runs.portable import portable_text
 from windlass_lab.runs.simulate import load_native, override
 

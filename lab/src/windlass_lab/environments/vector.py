@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from windlass_lab.core.scalars import whole
+from windlass_lab.core.files.scalars import whole
 from windlass_lab.environments.spec import OBSERVATION, Restorable, Reward, Spec, power
 
 

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from windlass_lab.controllers.trace import CONTROLLERS
-from windlass_lab.core.locate import find_windlass
+from windlass_lab.core.binary.locate import find_windlass
 from windlass_lab.kernels.table import by_controller, by_setting, read
 from windlass_lab.kernels.trace import trace
 

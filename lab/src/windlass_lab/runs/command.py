@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.text import labels
+from windlass_lab.core.text.numbers import labels
 
 EXAMPLES = """\
 examples:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from windlass_lab.core.panel_page import Row
-from windlass_lab.core.saved_figure import SavedFigure
+from windlass_lab.core.plots.saved_figure import SavedFigure
+from windlass_lab.core.report.panel_page import Row
 from windlass_lab.runs.panels import Runs, rows_of
 
 if TYPE_CHECKING:

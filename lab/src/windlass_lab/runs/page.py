@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from windlass_lab.core.panel_page import Row, Table, render_panels
+from windlass_lab.core.report.panel_page import Row, Table, render_panels
 from windlass_lab.runs.panels import Runs, overview
 
 

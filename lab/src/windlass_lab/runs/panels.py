@@ -6,10 +6,10 @@ from typing import Protocol
 import polars as pl
 
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.panel_page import Row
-from windlass_lab.core.plot_parts import Panel, line
-from windlass_lab.core.text import figure
-from windlass_lab.core.thin import thin
+from windlass_lab.core.plots.parts import Panel, line
+from windlass_lab.core.report.panel_page import Row
+from windlass_lab.core.statistics.thin import thin
+from windlass_lab.core.text.numbers import figure
 from windlass_lab.runs.columns import FLOW_COLUMNS, QUEUE_COLUMNS
 
 QUANTITIES = {

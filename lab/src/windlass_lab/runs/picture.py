@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from windlass_lab.core.panel_page import Row
-from windlass_lab.core.plot_parts import PALETTE_SIZE
+from windlass_lab.core.plots.parts import PALETTE_SIZE
+from windlass_lab.core.report.panel_page import Row
 
 # The page's palette on paper (report.css).
 _COLOURS = (

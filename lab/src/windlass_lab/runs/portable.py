@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.text_file import read_text
+from windlass_lab.core.files.text_file import read_text
 
 
 def portable_text(path: Path) -> str:

@@ -11,9 +11,9 @@ from typing import Literal
 import polars as pl
 
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.scalars import plain, whole
-from windlass_lab.core.text_file import read_text
-from windlass_lab.core.toml_value import toml_value
+from windlass_lab.core.files.scalars import plain, whole
+from windlass_lab.core.files.text_file import read_text
+from windlass_lab.core.files.toml_value import toml_value
 from windlass_lab.runs.run import Run
 
 SEED_MAX = 2**64 - 1

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from windlass_lab.core.panel_page import Row, Table, render_panels
-from windlass_lab.core.plot_parts import Panel
-from windlass_lab.core.saved_figure import SavedFigure
-from windlass_lab.core.text import figure
+from windlass_lab.core.plots.parts import Panel
+from windlass_lab.core.plots.saved_figure import SavedFigure
+from windlass_lab.core.report.panel_page import Row, Table, render_panels
+from windlass_lab.core.text.numbers import figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.output import make_folder, remove_empty
+from windlass_lab.core.files.output import make_folder, remove_empty
 from windlass_lab.runs.portable import portable_text
 from windlass_lab.runs.simulate import ScenarioError
 from windlass_lab.searches.figure import FrontFigure

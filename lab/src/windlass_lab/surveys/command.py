@@ -4,8 +4,8 @@ import argparse
 import json
 from pathlib import Path
 
-from windlass_lab.core import output
-from windlass_lab.core.text import labels
+from windlass_lab.core.files import output
+from windlass_lab.core.text.numbers import labels
 from windlass_lab.surveys.document import KIND, document
 from windlass_lab.surveys.groups import Networks, read_pairs
 from windlass_lab.surveys.page import files, text

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from windlass_lab import __version__
+from windlass_lab.core.version import VERSION
 from windlass_lab.papers.split_ack.summary import MEASURED, means, together
 from windlass_lab.surveys.contrast import of_ip_versions, of_surveys
 from windlass_lab.surveys.groups import Networks, grouped, initial_ttl, product
@@ -24,7 +24,7 @@ def document(
     return {
         "schema": SCHEMA,
         "kind": KIND,
-        "lab_version": __version__,
+        "lab_version": VERSION,
         "surveys": [_survey(survey, networks) for survey in surveys],
         "comparisons": [of_surveys(first, other) for other in others],
         "ip_versions": of_ip_versions(surveys, same),

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from windlass_lab.core.plot_parts import Drawn, Panel
-from windlass_lab.core.plot_servers import histogram
-from windlass_lab.core.text import NONE, figure
+from windlass_lab.core.plots.parts import Drawn, Panel
+from windlass_lab.core.plots.servers import histogram
+from windlass_lab.core.text.numbers import NONE, figure
 from windlass_lab.papers.split_ack.survey import HISTOGRAMS, STATEMENTS, Histogram
-from windlass_lab.surveys import words
+from windlass_lab.surveys import labels
 
 Counts = Mapping[Any, int]
 # The statements that are about a table of the thesis belong to this figure, its test.
@@ -80,8 +80,8 @@ def verdicts(surveys: Sequence[Mapping]) -> Drawn:
         "verdicts",
         surveys,
         lambda survey: {
-            words.verdict(name): survey["verdicts"][name]
-            for name in words.verdicts(survey["verdicts"])
+            labels.verdict(name): survey["verdicts"][name]
+            for name in labels.verdicts(survey["verdicts"])
         },
         title="Reactions to split ACKs, or congestion controllers",
         note="Of the servers that were measured, or measured and undecided.",
@@ -95,7 +95,9 @@ def ecn(surveys: Sequence[Mapping]) -> Drawn:
         "ecn",
         surveys,
         lambda survey: {
-            label: survey["ecn"][name] for name, label in words.ECN.items() if name in survey["ecn"]
+            label: survey["ecn"][name]
+            for name, label in labels.ECN.items()
+            if name in survey["ecn"]
         },
         title="ECN",
         note="Of the servers that were asked for AccECN (RFC 9768), and else for classic ECN.",

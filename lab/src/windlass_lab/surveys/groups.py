@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.text_file import read_text
+from windlass_lab.core.files.text_file import read_text
 from windlass_lab.papers.split_ack.summary import MEASURED
 from windlass_lab.surveys.stored import NOT_MEASURED, Address, Host, unmapped
 

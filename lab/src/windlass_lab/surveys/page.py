@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from windlass_lab.core import output
-from windlass_lab.core.page import environment, packed_json, plotting_library
-from windlass_lab.core.plot_parts import Drawn, as_csv
-from windlass_lab.core.text import NONE, figure, table
+from windlass_lab.core.files import output
+from windlass_lab.core.plots.parts import Drawn, as_csv
+from windlass_lab.core.report.page import environment, packed_json, plotting_library
+from windlass_lab.core.text.numbers import NONE, figure, table
 from windlass_lab.papers.split_ack.survey import Histogram
-from windlass_lab.surveys import figures, words
+from windlass_lab.surveys import figures, labels
 from windlass_lab.surveys.groups import printable
 
 # Rows of a table on the page, and those of one that is not folded. The document has all.
@@ -86,9 +86,9 @@ def _page(document: Mapping, sections: Sequence[Section], drawn: Sequence[Drawn]
         .get_template("surveys.html.j2")
         .render(
             title=f"{'Survey' if len(surveys) == 1 else 'Surveys'} of slow start: {names}",
-            warnings=words.warnings(surveys),
+            warnings=labels.warnings(surveys),
             overview=Table(
-                words.survey_headings(), [words.survey_row(survey) for survey in surveys]
+                labels.survey_headings(), [labels.survey_row(survey) for survey in surveys]
             ),
             sections=sections,
             lab_version=document["lab_version"],
@@ -152,14 +152,14 @@ def _verdicts(surveys: Sequence[Mapping]) -> Section:
 def _comparison(number: int, of: Mapping) -> Section:
     tables = _contrast_tables(of, of["first"], of["second"])
     title = f"{of['first']} and {of['second']} compared"
-    return Section(f"compared-{number}", title, words.comparison_lines(of), (), tables)
+    return Section(f"compared-{number}", title, labels.comparison_lines(of), (), tables)
 
 
 def _ip_versions(of: Mapping) -> list[Section]:
     if not (of["ipv4"] and of["ipv6"]) and not of["pairs_missing"]:
         return []
     tables = _contrast_tables(of, "IPv4", "IPv6")
-    lines = words.ip_version_lines(of)
+    lines = labels.ip_version_lines(of)
     if not of["hosts"]:
         lines.append("Surveys with -4 and -6 of the same names have both; or --same names pairs.")
     return [Section("ip-versions", "IPv4 and IPv6 of the same host", lines, (), tables)]
@@ -167,15 +167,15 @@ def _ip_versions(of: Mapping) -> list[Section]:
 
 def _contrast_tables(of: Mapping, first: str, second: str) -> list[Table]:
     moves = [
-        (f"{words.verdict(m['first'])} → {words.verdict(m['second'])}", str(m["hosts"]))
+        (f"{labels.verdict(m['first'])} → {labels.verdict(m['second'])}", str(m["hosts"]))
         for m in of["verdicts"]["moves"]
     ]
     verdicts = [
-        (entry["host"], words.verdict(entry["first"]), words.verdict(entry["second"]))
+        (entry["host"], labels.verdict(entry["first"]), labels.verdict(entry["second"]))
         for entry in of["changed_verdicts"]
     ]
     windows = [
-        (entry["host"], words.window(entry["first"]), words.window(entry["second"]))
+        (entry["host"], labels.window(entry["first"]), labels.window(entry["second"]))
         for entry in of["changed_initial_windows"]
     ]
     found = [
@@ -209,20 +209,20 @@ def _grouped(by: str, surveys: Sequence[Mapping]) -> Section:
 
 def _group_table(groups: Sequence[Mapping], heading: str, label: str) -> Table:
     seen = {verdict for group in groups for verdict in group["verdicts"]}
-    verdicts = words.verdicts(seen)
+    verdicts = labels.verdicts(seen)
     rows = [
         (
             group["name"],
             str(group["hosts"]),
             *(str(group["verdicts"].get(verdict, 0)) for verdict in verdicts),
-            words.window(group["initial_window"]),
+            labels.window(group["initial_window"]),
             figure(group["rtt_ms"]),
             NONE if group["hops"] is None else f"{group['hops']:g}",
         )
         for group in groups
     ]
     headings = (
-        *(heading, "hosts", *map(words.verdict, verdicts)),
+        *(heading, "hosts", *map(labels.verdict, verdicts)),
         *("initial window", "RTT, ms", "hops"),
     )
     return Table(headings, rows, label, classes=_NUMBERS)
@@ -231,18 +231,18 @@ def _group_table(groups: Sequence[Mapping], heading: str, label: str) -> Table:
 def text(document: Mapping) -> str:
     """The result for a terminal."""
     surveys = document["surveys"]
-    verdicts = words.verdicts(name for survey in surveys for name in survey["verdicts"])
+    verdicts = labels.verdicts(name for survey in surveys for name in survey["verdicts"])
     parts = [
-        table([words.survey_headings(), *map(words.survey_row, surveys)]),
-        "\n".join(words.warnings(surveys)),
+        table([labels.survey_headings(), *map(labels.survey_row, surveys)]),
+        "\n".join(labels.warnings(surveys)),
     ]
     if verdicts:
         rows = [[s["label"], *(str(s["verdicts"].get(v, 0)) for v in verdicts)] for s in surveys]
-        parts.append(table([("hosts", *map(words.verdict, verdicts)), *rows]))
+        parts.append(table([("hosts", *map(labels.verdict, verdicts)), *rows]))
     for of in document["comparisons"]:
-        lines = words.comparison_lines(of)
+        lines = labels.comparison_lines(of)
         parts.append("\n".join([f"{of['first']} and {of['second']}:", *lines]))
     versions = document["ip_versions"]
     if versions["ipv4"] and versions["ipv6"]:
-        parts.append("\n".join(words.ip_version_lines(versions)))
+        parts.append("\n".join(labels.ip_version_lines(versions)))
     return "\n\n".join(part for part in parts if part) + "\n"

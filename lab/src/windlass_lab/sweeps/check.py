@@ -16,9 +16,9 @@ def check(study: Study, runner: Runner) -> None:
     """Builds the network of each combination of values. Raises `LabError` for the first one that
     the scenario refuses, and for a key of `keep` that no combination has.
     """
-    lacking: Sequence[str] = study.keep or ()
+    missing: Sequence[str] = study.keep or ()
     for point in islice(study.points(), 0, _CHECKS_MAX * len(study.seeds), len(study.seeds)):
         summary = runner.check(point)
-        lacking = [key for key in lacking if find(summary, key) is MISSING]
-    if lacking:
-        raise LabError(f"{study.path}: keep: the summary has no {lacking[0]}")
+        missing = [key for key in missing if find(summary, key) is MISSING]
+    if missing:
+        raise LabError(f"{study.path}: keep: the summary has no {missing[0]}")

@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.line_file import LineFile
-from windlass_lab.core.output import make_folder, remove_empty
+from windlass_lab.core.files.line_file import LineFile
+from windlass_lab.core.files.output import make_folder, remove_empty
 from windlass_lab.runs.portable import portable_text
 from windlass_lab.runs.simulate import ScenarioError, load_native, override
 from windlass_lab.sweeps.keep import kept

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.scalars import is_finite
-from windlass_lab.core.text_file import read_text
-from windlass_lab.core.toml_value import toml_value
+from windlass_lab.core.files.scalars import is_finite
+from windlass_lab.core.files.text_file import read_text
+from windlass_lab.core.files.toml_value import toml_value
 from windlass_lab.runs.portable import portable_text
 
 _Made = TypeVar("_Made")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from windlass_lab.core.scalars import whole
+from windlass_lab.core.files.scalars import whole
 from windlass_lab.sweeps.check import check
 from windlass_lab.sweeps.cluster import run_on_cluster
 from windlass_lab.sweeps.pool import Take, run_points

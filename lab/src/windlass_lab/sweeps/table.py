@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.output import write_atomically
-from windlass_lab.core.toml_value import toml_value
+from windlass_lab.core.files.output import write_atomically
+from windlass_lab.core.files.toml_value import toml_value
 
 _SIGNED = range(-(2**63), 2**63)
 _UNSIGNED = range(2**64)

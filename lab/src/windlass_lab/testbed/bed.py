@@ -16,6 +16,9 @@ from windlass_lab.core.errors import LabError, RunError
 from windlass_lab.testbed import names, remove
 from windlass_lab.testbed.topology import Order, Program, Topology
 
+# A kernel's TCP does its work before any program; ToU is one. So both ends of both go before what
+# else the machine does, or its load would be measured.
+FIRST = ("chrt", "--fifo", "1")
 _READY_S = 10.0
 _END_S = 3.0
 _PLACEHOLDER = re.compile(r"\{(node|file):([^}]+)\}|\{(out|windlass)\}")
@@ -108,6 +111,20 @@ class Testbed:
             raise RunError(f"{name}: cannot start {command[0]}: {error.strerror}") from error
         self._running.append((name, process))
         return process
+
+    def start_logged(self, name: str, node: str, command: Sequence[str]) -> subprocess.Popen:
+        """Starts a program in a node with all of its output in its log."""
+        with self.log(name).open("w") as log:
+            return self.start(name, node, command, stdout=log, stderr=subprocess.STDOUT)
+
+    def start_client(self, name: str, node: str, command: Sequence[str]) -> subprocess.Popen:
+        """Starts a program in a node with its standard output in a file of its own, `report`."""
+        with self.report(name).open("w") as out, self.log(name).open("w") as log:
+            return self.start(name, node, command, stdout=out, stderr=log)
+
+    def report(self, name: str) -> Path:
+        """Where the standard output of a client goes."""
+        return self.scratch / f"report-{name}"
 
     def filled(self, command: Sequence[str]) -> list[str]:
         """A command with its placeholders replaced, but for those of files."""

@@ -5,8 +5,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from windlass_lab.core import text
-from windlass_lab.core.locate import find_windlass
+from windlass_lab.core.binary.locate import find_windlass
+from windlass_lab.core.text import numbers
 from windlass_lab.testbed import check, load, many, remove, run, stored
 from windlass_lab.testbed.topology import Experiment
 
@@ -119,16 +119,16 @@ def _table(summary: dict) -> str:
         (
             flow["name"],
             flow["controller"],
-            text.figure(flow["rtt_min_ms"]),
-            text.figure(flow["packets_per_s"]["steady"]),
-            text.figure(flow["cwnd_packets"]["time_mean_steady"]),
-            text.figure(flow["srtt_ms"]["time_mean"]),
+            numbers.figure(flow["rtt_min_ms"]),
+            numbers.figure(flow["packets_per_s"]["steady"]),
+            numbers.figure(flow["cwnd_packets"]["time_mean_steady"]),
+            numbers.figure(flow["srtt_ms"]["time_mean"]),
             str(flow["retransmitted_segments"]),
         )
         for flow in summary["flows"]
     ]
-    fairness = text.figure(summary["fairness_index"]["steady"])
-    return f"{text.table(rows, range(2, 7))}\nfairness index {fairness}"
+    fairness = numbers.figure(summary["fairness_index"]["steady"])
+    return f"{numbers.table(rows, range(2, 7))}\nfairness index {fairness}"
 
 
 def _say(line: str) -> None:

@@ -70,10 +70,10 @@ def _unload(windlass: Path, lock: IO[str], progress: Progress) -> None:
         progress(str(error))
 
 
-def _output_of(windlass: Path, *words: str) -> str:
+def _output_of(windlass: Path, *arguments: str) -> str:
     """The output of `windlass cc`. Its own process group keeps Ctrl-C from ending it halfway."""
     done = subprocess.run(
-        [str(windlass), "cc", *words],
+        [str(windlass), "cc", *arguments],
         capture_output=True,
         text=True,
         start_new_session=True,
@@ -81,5 +81,5 @@ def _output_of(windlass: Path, *words: str) -> str:
     )
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or ["no message"]
-        raise LabError(f"kernel: windlass cc {words[0]}: {lines[0]}")
+        raise LabError(f"kernel: windlass cc {arguments[0]}: {lines[0]}")
     return done.stdout.strip()

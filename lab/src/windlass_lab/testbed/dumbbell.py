@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from windlass_lab.testbed import link
 from windlass_lab.testbed.topology import (
     End,
     Experiment,
     Flow,
     Link,
     Node,
-    Program,
     Route,
     Shaper,
     Topology,
@@ -76,19 +76,15 @@ def emulated_dumbbell(
     instead of veth. `queue` is what the link's file takes for a queue.
     """
     senders = [f"s{number}" for number in range(1, len(rtts_ms) + 1)]
+    delays = [f'delay = "{rtt_ms / 2 - _BOTTLENECK_MS:g}ms"' for rtt_ms in rtts_ms]
     ports = [
-        _port(name, number, f'delay = "{rtt_ms / 2 - _BOTTLENECK_MS:g}ms"')
-        for number, (name, rtt_ms) in enumerate(zip(senders, rtts_ms, strict=True), 1)
+        _port(name, number, delay)
+        for number, (name, delay) in enumerate(zip(senders, delays, strict=True), 1)
     ]
     delay = f'delay = "{_BOTTLENECK_MS:g}ms"'
     ports.append(_port(_RECEIVER, 100, delay, f'{delay}, rate = "{rate}", queue = {queue}'))
-    link = Program(
-        "link",
-        ["{windlass}", "link", "run", "{file:link.toml}", "--log", "{out}/link.csv"],
-        files={"link.toml": "schema = 1\n" + "".join(ports)},
-        ready=[f"{name}/{name}" for name in (*senders, _RECEIVER)],
-        queues=[f"{_RECEIVER}/down"],
-    )
+    logged = ["--log", "{out}/link.csv"]
+    program = link.program(ports, logged, queues=[f"{_RECEIVER}/down"])
     return Experiment(
         name=f"emulated_dumbbell_{controller}",
         topology=Topology(_hosts([*senders, _RECEIVER], ecn)),
@@ -105,7 +101,7 @@ def emulated_dumbbell(
             )
             for number, (name, rtt_ms) in enumerate(zip(senders, rtts_ms, strict=True))
         ],
-        programs=[link],
+        programs=[program],
         duration_s=duration_s,
         steady_from_s=min(10.0, duration_s / 4),
     )
@@ -121,12 +117,5 @@ def _hosts(names: Sequence[str], ecn: bool) -> list[Node]:
     return [Node(name, sysctls) for name in names]
 
 
-def _port(name: str, host: int, up: str, down: str = "") -> str:
-    return f"""
-[[ports]]
-name = "{name}"
-namespace = "{{node:{name}}}"
-addresses = ["10.0.0.{host}/24"]
-up = {{ {up} }}
-down = {{ {down or up} }}
-"""
+def _port(name: str, host: int, up: str, down: str = "") -> link.Port:
+    return link.Port(name, f"10.0.0.{host}/24", f"{{ {up} }}", f"{{ {down or up} }}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.text_file import read_text
+from windlass_lab.core.files.text_file import read_text
 from windlass_lab.testbed import units
 from windlass_lab.testbed.topology import (
     End,

@@ -2,14 +2,12 @@
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from windlass_lab.core.errors import RunError
-
-_POLL_S = 0.1
+from windlass_lab.core.pipeline import pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +36,15 @@ def run_all(jobs: Sequence[Job], at_once: int, done: Callable[[Job], None]) -> N
     When a run fails or this process is interrupted, it ends the others and removes their testbeds.
     Raises `RunError` for a run that fails.
     """
-    waiting = list(jobs)
-    running: dict[Job, subprocess.Popen] = {}
-    try:
-        while waiting or running:
-            while waiting and len(running) < at_once:
-                job = waiting.pop(0)
-                running[job] = subprocess.Popen(
-                    job.command(), start_new_session=True, stdout=subprocess.DEVNULL
-                )
-            time.sleep(_POLL_S)
-            for job in [j for j, process in running.items() if process.poll() is not None]:
-                status = running.pop(job).returncode
-                if status != 0:
-                    raise RunError(f"testbed: the run for {job.out} failed (status {status})")
-                done(job)
-    finally:
-        for process in running.values():
-            process.terminate()
-        for process in running.values():
-            process.wait()
+
+    def start(job: Job) -> subprocess.Popen:
+        return subprocess.Popen(job.command(), start_new_session=True, stdout=subprocess.DEVNULL)
+
+    def ended(job: Job, process: subprocess.Popen, _done: int) -> bool:
+        if process.returncode != 0:
+            status = process.returncode
+            raise RunError(f"testbed: the run for {job.out} failed (status {status})")
+        done(job)
+        return False
+
+    pool.run_all(jobs, pool.at_most(at_once), start, ended)

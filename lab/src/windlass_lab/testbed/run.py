@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from windlass_lab.core.errors import LabError, RunError
-from windlass_lab.core.output import write_atomically
+from windlass_lab.core.files.output import write_atomically
 from windlass_lab.testbed import check, flows, link_log, results, sample, tou, trace
 from windlass_lab.testbed.bed import Testbed, wait_until
 from windlass_lab.testbed.flows import Plan
@@ -98,11 +98,7 @@ def _start_servers(bed: Testbed, plans: Sequence[Plan]) -> None:
         if plan.server is None:
             continue
         name = f"{plan.flow.name}-server"
-        with bed.log(name).open("w") as log:
-            command = bed.filled(plan.server.command)
-            process = bed.start(
-                name, plan.server.node, command, stdout=log, stderr=subprocess.STDOUT
-            )
+        process = bed.start_logged(name, plan.server.node, bed.filled(plan.server.command))
         protocol = "tcp" if plan.is_kernels else "udp"
         wait_until(
             partial(listens, bed, process, name, plan.server_port, protocol),
@@ -223,20 +219,14 @@ def _attend(bed: Testbed, client: _Client, now_s: float) -> None:
             client.process.terminate()
         return
     if not client.stopped and status not in plan.fine:
-        output = _report(bed, plan).read_text(errors="replace")
+        output = bed.report(plan.flow.name).read_text(errors="replace")
         output += bed.log(plan.flow.name).read_text(errors="replace")
         raise RunError(f"flow {plan.flow.name}: {flows.complaint(plan, output)} (status {status})")
 
 
 def _start_client(bed: Testbed, plan: Plan) -> subprocess.Popen:
-    with _report(bed, plan).open("w") as out, bed.log(plan.flow.name).open("w") as log:
-        command = bed.filled(plan.client.command)
-        return bed.start(plan.flow.name, plan.client.node, command, stdout=out, stderr=log)
-
-
-def _report(bed: Testbed, plan: Plan) -> Path:
-    """The standard output of a client."""
-    return bed.scratch / f"report-{plan.flow.name}"
+    command = bed.filled(plan.client.command)
+    return bed.start_client(plan.flow.name, plan.client.node, command)
 
 
 def _stop(processes: Sequence[subprocess.Popen]) -> None:
@@ -249,7 +239,7 @@ def _stop(processes: Sequence[subprocess.Popen]) -> None:
 def _keep_reports(bed: Testbed, plans: Sequence[Plan], out: Path) -> None:
     for plan in plans:
         ending = "json" if plan.flow.app in ("iperf3", "tou") else "txt"
-        text = _report(bed, plan).read_text(errors="replace")
+        text = bed.report(plan.flow.name).read_text(errors="replace")
         write_atomically(out / f"{plan.flow.app}-{plan.flow.name}.{ending}", text)
 
 
@@ -267,7 +257,7 @@ def _write_results(
     by_node = {node: _read_samples(bed, node) for node in sorted(nodes)}
     for plan in plans:
         if not plan.is_kernels:
-            report = _report(bed, plan).read_text(errors="replace")
+            report = bed.report(plan.flow.name).read_text(errors="replace")
             rows, summary = tou.read(plan, report, start_ns, experiment)
             write_atomically(out / f"flow-{plan.flow.name}.csv", results.as_csv(rows))
             summaries.append(summary)

@@ -5,11 +5,12 @@ here, on other rates, round trips and queues. Nothing is tuned by these cells.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from math import ceil
+from typing import ClassVar, Self
 
-from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS
+from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS, proxy
 
 RATES_MBIT = (5, 20, 50)
 RTTS_MS = (10, 40, 100)
@@ -56,6 +57,13 @@ class Cell:
     direction: str
     cross: float
     native: bool
+    # Of the name in results, of cells that are run in another way than as the experiment's own.
+    suffix: ClassVar[str] = ""
+
+    @classmethod
+    def of(cls, cell: "Cell") -> Self:
+        """The same cell, run in this way."""
+        return cls(**asdict(cell))
 
     @property
     def place(self) -> str:
@@ -68,7 +76,7 @@ class Cell:
     @property
     def name(self) -> str:
         """Its name in results."""
-        return f"{self.place}-{'native' if self.native else 'proxy'}"
+        return f"{self.place}-{'native' if self.native else 'proxy'}{self.suffix}"
 
     @property
     def scenario(self) -> str:
@@ -112,7 +120,7 @@ class Cell:
             "flows.0.app": {"kind": "transfer", "size": f"{round(bytes_each(self, scale))}B"},
             "defaults.ecn": self.native or not up,
             "defaults.receiver.ecn": self.native or up,
-            "middleboxes": [] if self.native else [_PROXY],
+            "middleboxes": [] if self.native else [proxy()],
         }
         if self.udp:
             keys["udp"] = [_stream(self.udp)]
@@ -124,9 +132,6 @@ def bytes_each(cell: Cell, scale: float) -> float:
     whole = cell.rate_mbit * 1e6 / 8 * _ALONE_S
     together = whole * _CROSS_SHARE if cell.cross else whole
     return together * scale / cell.connections
-
-
-_PROXY = {"kind": "ecn-proxy", "node": "proxy", "served": ["client"]}
 
 
 def _stream(udp: Udp) -> dict[str, object]:

@@ -6,21 +6,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.model import Experiment
-from windlass_lab.core.plot_parts import Drawn, Panel, line
-from windlass_lab.core.text import figure
-from windlass_lab.core.verdict import INFORMATIVE, Comparison, Subject, within
+from windlass_lab.core.experiments.model import Experiment
+from windlass_lab.core.plots.parts import Drawn, Panel, line
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.text.numbers import figure
+from windlass_lab.core.verdicts.verdict import INFORMATIVE, Comparison, Subject, within
 from windlass_lab.papers.ecn_proxy import criteria
 from windlass_lab.papers.ecn_proxy.aside import CROSS, QUEUES, Cell, cells
-from windlass_lab.papers.ecn_proxy.extra import Extra, Runs, case, seconds
 from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS
+from windlass_lab.papers.ecn_proxy.supplement import Runs, Supplement, case, seconds
 
 # The bounds that the paper's own tests have.
 LOW, HIGH = 0.90, 1.05
 _MOST_RUNS = 5
 _WORST = 20
 QUEUE_NAMES = {"red": "RED", "codel": "CoDel", "pie": "PIE"}
+CELL_COLUMNS = ("direction", "rate_mbit", "rtt_ms", "queue", "connections", "cross")
+CELL_HEADINGS = ("direction", "Mbit/s", "RTT (ms)", "queue", "connections", "UDP over rate")
 _PERCENTILES = (0.05, 0.95)
 
 
@@ -113,18 +115,17 @@ def tables(runs: Runs) -> list[dict]:
     every = places(runs)
     worst = sorted(every, key=lambda place: place.ratio, reverse=True)
     fastest = worst[::-1][:_WORST]
-    cell = ("Mbit/s", "RTT (ms)", "queue", "connections", "UDP over rate")
     times = ("native ECN (s)", "proxy (s)", "ratio", "slowest over fastest run")
     return [
         {
             "caption": f"The {_WORST} cells with the slowest proxy, medians",
-            "headings": ("direction", *cell, *times),
+            "headings": (*CELL_HEADINGS, *times),
             "rows": [_row(place) for place in worst[:_WORST]],
             "open": True,
         },
         {
             "caption": f"The {_WORST} cells with the fastest proxy, medians",
-            "headings": ("direction", *cell, *times),
+            "headings": (*CELL_HEADINGS, *times),
             "rows": [_row(place) for place in fastest],
             "open": False,
         },
@@ -138,14 +139,8 @@ def tables(runs: Runs) -> list[dict]:
 
 
 def _row(place: Place) -> tuple[str, ...]:
-    cell = place.cell
     return (
-        cell.direction,
-        f"{cell.rate_mbit}",
-        f"{cell.rtt_ms}",
-        QUEUE_NAMES[cell.queue],
-        f"{cell.connections}",
-        f"{cell.cross:g}",
+        *cell_cells(place.cell),
         figure(place.native_s),
         figure(place.proxy_s),
         f"{place.ratio:.3f}",
@@ -257,26 +252,42 @@ def _spec(chosen: Sequence[Place]) -> dict:
     return {"data": [trace for trace in traces if trace["x"]], "layout": layout}
 
 
-_COLUMNS = (
-    *("direction", "rate_mbit", "rtt_ms", "queue", "connections", "cross"),
-    *("native_s", "proxy_s", "ratio", "spread"),
-)
-
-
 def files(runs: Runs) -> Mapping[str, str]:
     """Every cell, worst first, as CSV."""
+    found = sorted(places(runs), key=lambda place: place.ratio, reverse=True)
+    columns = ("native_s", "proxy_s", "ratio", "spread")
+    rows = [
+        (*cell_key(place.cell), *(f"{getattr(place, column):.4f}" for column in columns))
+        for place in found
+    ]
+    return {"aside-cells": as_csv([(*CELL_COLUMNS, *columns), *rows])}
+
+
+def cell_key(cell: Cell) -> tuple[object, ...]:
+    """A cell under `CELL_COLUMNS`."""
+    return tuple(getattr(cell, column) for column in CELL_COLUMNS)
+
+
+def cell_cells(cell: Cell) -> tuple[str, ...]:
+    """A cell in a table, under `CELL_HEADINGS`."""
+    return (
+        cell.direction,
+        f"{cell.rate_mbit}",
+        f"{cell.rtt_ms}",
+        QUEUE_NAMES[cell.queue],
+        f"{cell.connections}",
+        f"{cell.cross:g}",
+    )
+
+
+def as_csv(rows: Sequence[Sequence[object]]) -> str:
+    """Rows as CSV."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for place in sorted(places(runs), key=lambda place: place.ratio, reverse=True):
-        cell = place.cell
-        key = (cell.direction, cell.rate_mbit, cell.rtt_ms, cell.queue, cell.connections)
-        times = (place.native_s, place.proxy_s, place.ratio, place.spread)
-        writer.writerow((*key, cell.cross, *(f"{value:.4f}" for value in times)))
-    return {"aside-cells": out.getvalue()}
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
 
 
-ASIDE = Extra(
+ASIDE = Supplement(
     experiment=Experiment(
         id="aside",
         chapter="Beyond the paper",

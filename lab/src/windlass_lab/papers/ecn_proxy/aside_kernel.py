@@ -17,7 +17,6 @@ from windlass_lab.papers.ecn_proxy.aside import (
     RATES_MBIT,
     RTTS_MS,
     Cell,
-    Udp,
     bytes_each,
     queue,
 )
@@ -30,30 +29,15 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class KernelCell:
-    """A cell on kernels: what the testbed asks of a test, as `plan.Test` answers it."""
+class KernelCell(Cell):
+    """A cell on kernels, which the testbed asks the same as `plan.Test`."""
 
-    cell: Cell
-
-    @property
-    def name(self) -> str:
-        """Its name in results."""
-        return f"{self.cell.name}@kernel"
-
-    @property
-    def direction(self) -> str:
-        """Download or upload."""
-        return self.cell.direction
-
-    @property
-    def connections(self) -> int:
-        """Connections at a time."""
-        return self.cell.connections
+    suffix = "@kernel"
 
     @property
     def configuration(self) -> str:
         """Which hosts have ECN, and whether there is a proxy, by the paper's names."""
-        return NATIVE if self.cell.native else PROXY
+        return NATIVE if self.native else PROXY
 
     @property
     def server_ecn(self) -> bool:
@@ -63,15 +47,15 @@ class KernelCell:
     @property
     def client_ecn(self) -> bool:
         """Whether the client does."""
-        return self.cell.native
+        return self.native
 
     @property
     def has_proxy(self) -> bool:
         """Whether there is a proxy on the client's side."""
-        return not self.cell.native
+        return not self.native
 
     @property
-    def way(self) -> str:
+    def mode(self) -> str:
         """The paper's own: over IPv4, and the end that sends opens the connection."""
         return ""
 
@@ -79,53 +63,23 @@ class KernelCell:
     def path(self) -> Mapping[str, object]:
         """Keys of `windlass link` for each direction: half of the round trip, rate and queue."""
         return {
-            "rate": f"{self.cell.rate_mbit}Mbit/s",
-            "delay": f"{self.cell.rtt_ms / 2:g}ms",
-            "queue": queue(self.cell.queue, self.cell.rate_mbit),
+            "rate": f"{self.rate_mbit}Mbit/s",
+            "delay": f"{self.rtt_ms / 2:g}ms",
+            "queue": queue(self.queue, self.rate_mbit),
         }
-
-    @property
-    def udp(self) -> Udp | None:
-        """The cross traffic, if there is any."""
-        return self.cell.udp
 
     def megabytes(self, scale: float) -> float:
         """The size of each transfer, in MB."""
-        return bytes_each(self.cell, scale) / 1e6
-
-    def transfers(self, scale: float) -> int:
-        """How many connections one after the other."""
-        return self.cell.transfers(scale)
+        return bytes_each(self, scale) / 1e6
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatedCell:
-    """The same cell in the simulator, run beside those on kernels."""
+class SimulatedCell(Cell):
+    """The same cell in the simulator, run beside those on kernels. The cells of the experiment
+    `aside` have the plain name.
+    """
 
-    cell: Cell
-
-    @property
-    def name(self) -> str:
-        """Its name in results, where the cells of the experiment `aside` have the plain one."""
-        return f"{self.cell.name}@simulated"
-
-    @property
-    def scenario(self) -> str:
-        """The stem of its scenario file."""
-        return self.cell.scenario
-
-    @property
-    def connections(self) -> int:
-        """Connections at a time."""
-        return self.cell.connections
-
-    def keys(self, scale: float) -> Mapping[str, object]:
-        """The keys of the scenario that make it this cell."""
-        return self.cell.keys(scale)
-
-    def transfers(self, scale: float) -> int:
-        """One for each connection."""
-        return self.cell.transfers(scale)
+    suffix = "@simulated"
 
 
 def sample() -> Sequence[Cell]:
@@ -160,4 +114,4 @@ def both(cell: Cell) -> tuple[Cell, Cell]:
 def tests() -> Sequence[KernelCell | SimulatedCell]:
     """All runs of the sample and of the worst cell: on kernels, and simulated."""
     cells = [each for cell in (*sample(), WORST) for each in both(cell)]
-    return [*map(SimulatedCell, cells), *map(KernelCell, cells)]
+    return [*map(SimulatedCell.of, cells), *map(KernelCell.of, cells)]

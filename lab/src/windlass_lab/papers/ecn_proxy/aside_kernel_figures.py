@@ -1,18 +1,15 @@
 """The sample of cells on kernels beside the simulator: verdicts, the cells, and their picture."""
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.interval import Interval
-from windlass_lab.core.model import Experiment
-from windlass_lab.core.plot_parts import Drawn, Panel, line, with_spread
-from windlass_lab.core.ratios import Ratio, median_ratio, ratio
-from windlass_lab.core.text import figure
-from windlass_lab.core.verdict import (
+from windlass_lab.core.experiments.model import Experiment
+from windlass_lab.core.plots.parts import Drawn, Panel, line, with_spread
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.statistics.ratios import Ratio, median_ratio, ratio
+from windlass_lab.core.text.numbers import figure
+from windlass_lab.core.verdicts.verdict import (
     NOT_ENOUGH_RUNS,
     UNDECIDED,
     Comparison,
@@ -23,9 +20,13 @@ from windlass_lab.core.verdict import (
 from windlass_lab.papers.ecn_proxy import criteria
 from windlass_lab.papers.ecn_proxy.aside import Cell
 from windlass_lab.papers.ecn_proxy.aside_figures import (
+    CELL_COLUMNS,
+    CELL_HEADINGS,
     HIGH,
     LOW,
-    QUEUE_NAMES,
+    as_csv,
+    cell_cells,
+    cell_key,
 )
 from windlass_lab.papers.ecn_proxy.aside_kernel import (
     WORST,
@@ -35,8 +36,8 @@ from windlass_lab.papers.ecn_proxy.aside_kernel import (
     sample,
     tests,
 )
-from windlass_lab.papers.ecn_proxy.extra import Extra, Runs, seconds
 from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS
+from windlass_lab.papers.ecn_proxy.supplement import Runs, Supplement, seconds
 
 _MOST_RUNS = 5
 # Of a direction. The interval is over their runs, which are drawn anew.
@@ -77,7 +78,7 @@ def places(runs: Runs, cells: Sequence[Cell]) -> Sequence[Place]:
     for cell in cells:
         native, proxy = both(cell)
         pairs = [
-            Pair(seconds(runs, kind(proxy)), seconds(runs, kind(native)))
+            Pair(seconds(runs, kind.of(proxy)), seconds(runs, kind.of(native)))
             for kind in (KernelCell, SimulatedCell)
         ]
         if all(pair.proxy and pair.native for pair in pairs):
@@ -105,13 +106,13 @@ def _of_direction(direction: str, every: Sequence[Place]) -> Iterator[Comparison
     subject = Subject(
         f"{label}: {_RATIO}, median of the cells on kernels",
         reference=Estimate(median(simulated), 0.0, len(chosen)),
-        measured=_estimate(middle),
+        measured=middle.estimate,
         headline=True,
         case=f"aside-kernel-{direction}",
     )
     why = f"{len(chosen)} of {whole} cells, {_interval(middle)}"
     about = replace(subject, criterion=criteria.ASIDE.criterion, fewest=_FEWEST_CELLS)
-    judged = within(about, criteria.ASIDE.bounds, Interval(middle.low, middle.high))
+    judged = within(about, criteria.ASIDE.bounds, middle.interval)
     if len(chosen) < whole:
         judged = replace(judged, verdict=UNDECIDED)
     unsure = f"{NOT_ENOUGH_RUNS}: " if judged.verdict == UNDECIDED else ""
@@ -137,14 +138,10 @@ def _worst(place: Place) -> Comparison:
     subject = Subject(
         f"The worst simulated cell: {_RATIO}",
         reference=Estimate(place.simulated.value, 0.0, len(place.simulated.proxy)),
-        measured=_estimate(place.kernel.ratio),
-        case=KernelCell(place.cell).name,
+        measured=place.kernel.ratio.estimate,
+        case=KernelCell.of(place.cell).name,
     )
     return informative(subject, _interval(place.kernel.ratio))
-
-
-def _estimate(found: Ratio) -> Estimate:
-    return Estimate(found.value, found.sd, found.count)
 
 
 def _interval(found: Ratio) -> str:
@@ -154,7 +151,7 @@ def _interval(found: Ratio) -> str:
 
 
 _HEADINGS = (
-    *("direction", "Mbit/s", "RTT (ms)", "queue", "connections", "UDP over rate"),
+    *CELL_HEADINGS,
     *("native ECN (s)", "proxy (s)", "kernel", "95 % interval", "simulator"),
 )
 
@@ -174,14 +171,9 @@ def _table(caption: str, chosen: Sequence[Place]) -> dict:
 
 
 def _row(place: Place) -> tuple[str, ...]:
-    cell, found = place.cell, place.kernel.ratio
+    found = place.kernel.ratio
     return (
-        cell.direction,
-        f"{cell.rate_mbit}",
-        f"{cell.rtt_ms}",
-        QUEUE_NAMES[cell.queue],
-        f"{cell.connections}",
-        f"{cell.cross:g}",
+        *cell_cells(place.cell),
         figure(median(place.kernel.native)),
         figure(median(place.kernel.proxy)),
         f"{found.value:.3f}",
@@ -217,7 +209,7 @@ def _points(label: str, index: int, found: Sequence[Place]) -> dict:
     ratios = [place.kernel.ratio for place in found]
     x = [round(place.simulated.value, 4) for place in found]
     trace = line(label, index, x, [round(each.value, 4) for each in ratios])
-    return with_spread(trace | {"mode": "markers"}, [_estimate(each) for each in ratios])
+    return with_spread(trace | {"mode": "markers"}, [each.estimate for each in ratios])
 
 
 _LAYOUT = {
@@ -232,30 +224,26 @@ _LAYOUT = {
     "showlegend": True,
 }
 _COLUMNS = (
-    *("direction", "rate_mbit", "rtt_ms", "queue", "connections", "cross", "runs"),
-    *("native_s", "proxy_s", "ratio", "low", "high"),
+    *(*CELL_COLUMNS, "runs", "native_s", "proxy_s", "ratio", "low", "high"),
     *("simulated_native_s", "simulated_proxy_s", "simulated_ratio"),
 )
 
 
 def files(runs: Runs) -> Mapping[str, str]:
     """The cells of the sample and the worst one behind them, as CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    rows: list[tuple[object, ...]] = [_COLUMNS]
     for place in places(runs, [*sample(), WORST]):
-        cell, found, simulated = place.cell, place.kernel.ratio, place.simulated
-        key = (cell.direction, cell.rate_mbit, cell.rtt_ms, cell.queue, cell.connections)
+        found, simulated = place.kernel.ratio, place.simulated
         values = (
             *(median(place.kernel.native), median(place.kernel.proxy)),
             *(found.value, found.low, found.high),
             *(median(simulated.native), median(simulated.proxy), simulated.value),
         )
-        writer.writerow((*key, cell.cross, found.count, *(f"{value:.4f}" for value in values)))
-    return {"aside-kernel-cells": out.getvalue()}
+        rows.append((*cell_key(place.cell), found.count, *(f"{value:.4f}" for value in values)))
+    return {"aside-kernel-cells": as_csv(rows)}
 
 
-ASIDE_KERNEL = Extra(
+ASIDE_KERNEL = Supplement(
     experiment=Experiment(
         id="aside-kernel",
         chapter="Beyond the paper",

@@ -7,43 +7,41 @@ ECN again after a lost SYN, as the paper's Linux 3.19 did and the testbed's host
 time of a test is that of a connection without ECN which waits until all others have ended.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 
-from windlass_lab.core.interval import FEWEST_SEEDS
-from windlass_lab.core.model import Experiment
-from windlass_lab.core.plot_parts import Drawn
-from windlass_lab.core.verdict import Comparison
+from windlass_lab.core.experiments.model import Experiment
+from windlass_lab.core.plots.parts import Drawn
+from windlass_lab.core.statistics.interval import FEWEST_SEEDS
+from windlass_lab.core.verdicts.verdict import Comparison
 from windlass_lab.papers.ecn_proxy import criteria
 from windlass_lab.papers.ecn_proxy.by_connections import (
     COUNTS,
     HEADINGS,
-    ByCount,
+    Series,
     bars,
-    medians,
+    judge_all,
     panel,
     ratios,
     row,
-    table,
-)
-from windlass_lab.papers.ecn_proxy.extra import (
-    Extra,
-    Runs,
-    Variant,
-    case,
-    over,
-    seconds,
+    tests_of,
+    times,
 )
 from windlass_lab.papers.ecn_proxy.plan import (
     DIRECTIONS,
-    LABELS,
     NATIVE,
     NEITHER,
     PROXY,
     Test,
+    proxy,
+)
+from windlass_lab.papers.ecn_proxy.supplement import (
+    Runs,
+    Supplement,
+    Variant,
+    case,
 )
 
-_CONFIGURATIONS = (NEITHER, PROXY, NATIVE)
 _RUNS = FEWEST_SEEDS
 # The router's two interfaces in the scenarios.
 _NO_DEVICE = {"links.3.device_queue": "0s", "links.4.device_queue": "0s"}
@@ -60,61 +58,46 @@ def _variant(test: Test, rtt: str) -> Variant:
         "defaults.ecn_fallback": False,
     }
     if test.has_proxy:
-        proxy = {"kind": "ecn-proxy", "node": "proxy", "served": ["client"], "fallback": False}
-        changed["middleboxes"] = [proxy]
+        changed["middleboxes"] = [proxy(fallback=False)]
     return Variant(test, f"no-device-{rtt.replace(' ', '')}", changed)
+
+
+def _series(rtt: str, direction: str, cross: bool) -> Series[Variant]:
+    traffic = _TRAFFIC[cross]
+    idle = ((PROXY, NEITHER, criteria.AT_BOTTLENECK_WITHOUT), (NATIVE, NEITHER, None))
+    return Series(
+        f"{direction}, {rtt}, {traffic}",
+        f"{direction.capitalize()}, {{load}} conn., {rtt}, {traffic}: Time",
+        lambda load, name: _variant(Test(direction, load, cross, name), rtt),
+        ((PROXY, NATIVE, criteria.AT_BOTTLENECK), *(() if cross else idle)),
+    )
+
+
+_GROUPS = [
+    [_series(rtt, direction, cross) for cross in _TRAFFIC]
+    for rtt, direction in product(_DELAYS, DIRECTIONS)
+]
 
 
 def tests() -> Sequence[Variant]:
     """Both directions by 1, 2, 3 and 5 connections, without ECN, with the proxy, and with ECN."""
-    return [
-        _variant(Test(direction, load, cross, name), rtt)
-        for rtt in _DELAYS
-        for direction in DIRECTIONS
-        for load in COUNTS
-        for cross in _TRAFFIC
-        for name in _CONFIGURATIONS
-    ]
+    return tests_of(_GROUPS, COUNTS)
 
 
 def judge(runs: Runs) -> list[Comparison]:
     """By the bounds of the main tests."""
-    found = [
-        each
-        for rtt in _DELAYS
-        for direction in DIRECTIONS
-        for load in COUNTS
-        for each in _of_load(direction, load, rtt, runs)
-    ]
-    return [comparison for comparison in found if comparison is not None]
-
-
-def _of_load(direction: str, load: str, rtt: str, runs: Runs) -> Iterator[Comparison | None]:
-    for cross, traffic in _TRAFFIC.items():
-        none, proxy, native = (
-            _variant(Test(direction, load, cross, name), rtt) for name in _CONFIGURATIONS
-        )
-        prefix = f"{direction.capitalize()}, {load} conn., {rtt}, {traffic}: Time"
-        name = f"{prefix}, {LABELS[PROXY]} over {LABELS[NATIVE]}"
-        yield over(name, runs, proxy, native, criteria.AT_BOTTLENECK, FEWEST_SEEDS)
-        if not cross:
-            name = f"{prefix}, {LABELS[PROXY]} over {LABELS[NEITHER]}"
-            yield over(name, runs, proxy, none, criteria.AT_BOTTLENECK_WITHOUT, FEWEST_SEEDS)
-            name = f"{prefix}, {LABELS[NATIVE]} over {LABELS[NEITHER]}"
-            yield over(name, runs, native, none, None, FEWEST_SEEDS)
+    return judge_all(_GROUPS, COUNTS, runs, FEWEST_SEEDS)
 
 
 def draw(runs: Runs) -> list[Drawn]:
     """The proxy's ratios to ECN at both ends: a panel a traffic, bars by connections."""
     panels, rows = [], []
-    for number, (cross, traffic) in enumerate(_TRAFFIC.items()):
+    for number, traffic in enumerate(_TRAFFIC.values()):
         groups: list[dict] = []
-        for rtt in _DELAYS:
-            for direction in DIRECTIONS:
-                proxy, native = (_by_count(direction, cross, c, rtt) for c in (PROXY, NATIVE))
-                label = f"{direction}, {rtt}"
-                groups.append(bars(label, len(groups), ratios(runs, proxy, native)))
-                rows.append(row(f"{label}, {traffic}", groups[-1]))
+        for each in (group[number] for group in _GROUPS):
+            values = ratios(runs, each.by_count(PROXY), each.by_count(NATIVE))
+            groups.append(bars(each.label.removesuffix(f", {traffic}"), len(groups), values))
+            rows.append(row(each.label, groups[-1]))
         panels.append(panel(f"no-device-{number}", traffic.capitalize(), groups))
     drawn = Drawn(
         id="no-device",
@@ -128,21 +111,12 @@ def draw(runs: Runs) -> list[Drawn]:
     return [drawn] if any(group["x"] for each in panels for group in each.spec["data"]) else []
 
 
-def _by_count(direction: str, cross: bool, configuration: str, rtt: str) -> ByCount:
-    return lambda load: _variant(Test(direction, load, cross, configuration), rtt)
-
-
 def tables(runs: Runs) -> list[dict]:
     """The median times, in seconds."""
-    rows = []
-    for rtt, direction, cross, name in product(_DELAYS, DIRECTIONS, _TRAFFIC, _CONFIGURATIONS):
-        test = _by_count(direction, cross, name, rtt)
-        label = f"{direction}, {rtt}, {_TRAFFIC[cross]}, {LABELS[name]}"
-        rows.append(medians(label, [seconds(runs, test(load)) for load in COUNTS]))
-    return [table("Completion time in seconds, medians", rows, opened=False)]
+    return times(_GROUPS, runs, opened=False)
 
 
-AT_BOTTLENECK = Extra(
+AT_BOTTLENECK = Supplement(
     experiment=Experiment(
         id="at-bottleneck",
         chapter="Beyond the paper",

@@ -1,19 +1,77 @@
 """Tables and bars over the number of connections, which experiments beyond the tables share."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from statistics import median
+from typing import Generic, TypeVar
 
-from windlass_lab.core.plot_parts import Drawn, Panel
-from windlass_lab.core.run_lines import Named
-from windlass_lab.core.text import NONE, figure
-from windlass_lab.papers.ecn_proxy.extra import Runs, seconds
-from windlass_lab.papers.ecn_proxy.plan import FILES, LOADS
+from windlass_lab.core.pipeline.run_lines import Named
+from windlass_lab.core.plots.parts import Drawn, Panel
+from windlass_lab.core.text.numbers import NONE, figure
+from windlass_lab.core.verdicts.verdict import Asked, Comparison
+from windlass_lab.papers.ecn_proxy.plan import FILES, LABELS, LOADS, NATIVE, NEITHER, PROXY
+from windlass_lab.papers.ecn_proxy.supplement import Runs, over, seconds
 
 COUNTS = tuple(load for load in LOADS if load != FILES)
 HEADINGS = ("", *(f"{load} conn." for load in COUNTS))
 
 # The test of so many connections.
 ByCount = Callable[[str], Named]
+CONFIGURATIONS = (NEITHER, PROXY, NATIVE)
+N = TypeVar("N", bound=Named)
+
+
+@dataclass(frozen=True, slots=True)
+class Series(Generic[N]):
+    """Tests by connections without ECN, with the proxy, and with ECN at both ends.
+
+    `label` names them in tables and plots, `prefix` in a quantity, with `{load}` for the number of
+    connections. `pairs` are the configurations whose times are compared, and the bounds.
+    """
+
+    label: str
+    prefix: str
+    test: Callable[[str, str], N]
+    pairs: Sequence[tuple[str, str, Asked | None]]
+
+    def by_count(self, configuration: str) -> ByCount:
+        """The tests of a configuration."""
+        return lambda load: self.test(load, configuration)
+
+
+def tests_of(groups: Sequence[Sequence[Series[N]]], counts: Sequence[str]) -> list[N]:
+    """All tests, with the series of a group side by side."""
+    return [
+        series.test(load, name)
+        for group in groups
+        for load in counts
+        for series in group
+        for name in CONFIGURATIONS
+    ]
+
+
+def judge_all(
+    groups: Sequence[Sequence[Series]], counts: Sequence[str], runs: Runs, fewest: int
+) -> list[Comparison]:
+    """The pairs of each series, with the series of a group side by side."""
+    found = []
+    for group, load in product(groups, counts):
+        for series in group:
+            for above, below, asked in series.pairs:
+                name = f"{series.prefix.format(load=load)}, {LABELS[above]} over {LABELS[below]}"
+                tests = series.test(load, above), series.test(load, below)
+                found.append(over(name, runs, *tests, asked, fewest))
+    return [comparison for comparison in found if comparison is not None]
+
+
+def times(groups: Sequence[Sequence[Series]], runs: Runs, opened: bool = True) -> list[dict]:
+    """A table of the median times of each series and configuration, in seconds."""
+    rows = []
+    for series, name in product((each for group in groups for each in group), CONFIGURATIONS):
+        samples = [seconds(runs, series.test(load, name)) for load in COUNTS]
+        rows.append(medians(f"{series.label}, {LABELS[name]}", samples))
+    return [table("Completion time in seconds, medians", rows, opened)]
 
 
 def ratios(runs: Runs, above: ByCount, below: ByCount) -> Mapping[str, float]:

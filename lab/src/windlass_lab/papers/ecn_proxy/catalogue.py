@@ -1,10 +1,13 @@
 """The paper in the lab's catalogue: an experiment a table, and those beyond it."""
 
-from windlass_lab.core.model import Experiment, Paper
+from windlass_lab.core.experiments.model import Experiment, Paper
 from windlass_lab.papers.ecn_proxy import criteria
-from windlass_lab.papers.ecn_proxy.extra import case
-from windlass_lab.papers.ecn_proxy.extras import EXTRAS
+from windlass_lab.papers.ecn_proxy.aside_figures import ASIDE
+from windlass_lab.papers.ecn_proxy.aside_kernel_figures import ASIDE_KERNEL
+from windlass_lab.papers.ecn_proxy.at_bottleneck import AT_BOTTLENECK
+from windlass_lab.papers.ecn_proxy.connection_modes import CONNECTION_MODES
 from windlass_lab.papers.ecn_proxy.figures import title
+from windlass_lab.papers.ecn_proxy.mechanisms import MECHANISMS
 from windlass_lab.papers.ecn_proxy.plan import (
     DEMO,
     DEMO_SCALE,
@@ -14,7 +17,14 @@ from windlass_lab.papers.ecn_proxy.plan import (
     PAPER,
     all_tests,
 )
+from windlass_lab.papers.ecn_proxy.sch_red import SCH_RED
+from windlass_lab.papers.ecn_proxy.supplement import Supplement, case
 
+# The experiments beyond the paper's tables, by their ids.
+SUPPLEMENTS: dict[str, Supplement] = {
+    each.experiment.id: each
+    for each in (MECHANISMS, AT_BOTTLENECK, ASIDE, ASIDE_KERNEL, CONNECTION_MODES, SCH_RED)
+}
 _CHAPTERS = {"download": "4.3.1 Downloads", "upload": "4.3.2 Uploads"}
 _SHOWS = {
     "download": "The proxy gives a client without ECN what ECN gives: through it a download from "
@@ -75,7 +85,7 @@ ECN_PROXY = Paper(
     "directions?",
     experiments=[
         *(_experiment(direction, load) for direction in DIRECTIONS for load in LOADS),
-        *(extra.experiment for extra in EXTRAS.values()),
+        *(each.experiment for each in SUPPLEMENTS.values()),
         _DEMO,
     ],
     against="what they must show",

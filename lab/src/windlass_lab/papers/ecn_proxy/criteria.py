@@ -2,9 +2,9 @@
 
 from datetime import date
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.criterion import Basis, Criterion
-from windlass_lab.core.verdict import Asked
+from windlass_lab.core.statistics.bounds import Bounds
+from windlass_lab.core.verdicts.criterion import Basis, Criterion
+from windlass_lab.core.verdicts.verdict import Asked
 
 _REQUIRED = "requirements for the proxy"
 _BEGINNING = date(2026, 11, 21)
@@ -46,7 +46,7 @@ def again(asked: Asked, where: str) -> Asked:
 
 AT_BOTTLENECK = again(AS_NATIVE, "in a stricter network")
 AT_BOTTLENECK_WITHOUT = again(AS_WITHOUT, "in a stricter network")
-OTHER_WAYS = again(AS_NATIVE, "opened by the client, or over IPv6")
+OTHER_MODES = again(AS_NATIVE, "opened by the client, or over IPv6")
 SCH_RED = again(AS_NATIVE, "through the kernel's RED")
 SCH_RED_WITHOUT = again(AS_WITHOUT, "through the kernel's RED")
 MECHANISMS = again(AS_NATIVE, "with senders like Linux 3.19")

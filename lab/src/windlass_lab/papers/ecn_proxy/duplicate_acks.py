@@ -7,16 +7,16 @@ complete after `LIMIT_S` count as broken.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from statistics import mean, median, stdev
+from statistics import mean, median
 
-from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.plot_parts import Drawn
-from windlass_lab.core.text import NONE, figure
-from windlass_lab.core.verdict import Comparison, Subject, informative
+from windlass_lab.core.plots.parts import Drawn
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.text.numbers import NONE, figure
+from windlass_lab.core.verdicts.verdict import Comparison, Subject, informative
 from windlass_lab.papers.ecn_proxy.by_connections import COUNTS, HEADINGS, bars, panel, row, table
-from windlass_lab.papers.ecn_proxy.extra import Runs, Variant
-from windlass_lab.papers.ecn_proxy.plan import PROXY, Test
+from windlass_lab.papers.ecn_proxy.plan import PROXY, Test, proxy
 from windlass_lab.papers.ecn_proxy.runs import Run
+from windlass_lab.papers.ecn_proxy.supplement import Runs, Variant
 
 # The slowest published uploads of as many bytes take 606 s (median, five connections, no ECN).
 LIMIT_S = 1000.0
@@ -40,8 +40,10 @@ class Machine:
 
     def test(self, load: str, cross: bool = True) -> Variant:
         """The upload by so many connections, with senders of Linux 3.19."""
-        proxy = {"kind": "ecn-proxy", "node": "proxy", "served": ["client"], "policy": self.policy}
-        changed: dict[str, object] = {"defaults.rack": False, "middleboxes": [proxy]}
+        changed: dict[str, object] = {
+            "defaults.rack": False,
+            "middleboxes": [proxy(policy=self.policy)],
+        }
         if not self.sack:
             changed["defaults.sack"] = False
         name = f"{self.policy}{'' if self.sack else '-no-sack'}"
@@ -75,12 +77,11 @@ def judge(load: str, runs: Runs) -> Iterator[Comparison]:
             if not shares:
                 continue
             quantity = f"Connections complete after {LIMIT_S:g} s, {traffic}, {machine.label}"
-            spread = stdev(shares) if len(shares) > 1 else 0.0
             yield informative(
                 Subject(
                     f"Upload, {load} conn.: {quantity}",
                     unit="%",
-                    measured=Estimate(mean(shares), spread, len(shares)),
+                    measured=Estimate.of(shares, mean),
                     case=test.name,
                 )
             )

@@ -5,13 +5,15 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
 from windlass_lab.core.errors import LabError, RunError
+from windlass_lab.core.pipeline.request import Progress
+from windlass_lab.core.pipeline.run_lines import RunLines
 from windlass_lab.papers.ecn_proxy.plan import NATIVE, NEITHER, PROXY
-from windlass_lab.papers.ecn_proxy.runs import Run, Store
+from windlass_lab.papers.ecn_proxy.runs import Run
 from windlass_lab.papers.ecn_proxy.sch_red import MEGABYTES, ThroughSchRed
 
 # The host's time for one direction, all configurations; some seven minutes are usual at full size.
@@ -19,7 +21,6 @@ _TIMEOUT_S = 5400
 _NAMES = {"none": NEITHER, "proxy": PROXY, "both": NATIVE}
 _LINE = re.compile(r"(none|proxy|both) +(\d+) +([0-9.]+) s +\d+ marked")
 
-Progress = Callable[[str], None]
 Wanted = tuple[ThroughSchRed, int]
 
 
@@ -28,7 +29,7 @@ def measure_emulated(
     scenarios: Path,
     wanted: Sequence[Wanted],
     scale: float,
-    store: Store,
+    store: RunLines[Run],
     progress: Progress,
 ) -> None:
     """Makes the runs that are wanted. A machine runs all configurations of a direction: where one

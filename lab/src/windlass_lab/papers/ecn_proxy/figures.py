@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from statistics import median, quantiles
 
-from windlass_lab.core.plot_parts import Drawn, Panel
-from windlass_lab.core.text import NONE, figure
+from windlass_lab.core.plots.parts import Drawn, Panel
+from windlass_lab.core.text.numbers import NONE, figure
 from windlass_lab.papers.ecn_proxy.plan import (
     DIRECTIONS,
     FILES,

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean, median
+from statistics import median
 
-from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.interval import FEWEST_RUNS, Interval
-from windlass_lab.core.ratios import ratio
-from windlass_lab.core.verdict import (
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.statistics.interval import FEWEST_RUNS, Interval
+from windlass_lab.core.statistics.ratios import ratio
+from windlass_lab.core.verdicts.verdict import (
     TRIVIAL,
     Asked,
     Comparison,
@@ -103,13 +103,13 @@ def _ratio(
         _subject(
             f"Time, {LABELS[above.configuration]} over {LABELS[below.configuration]}, {traffic}",
             above,
-            Estimate(found.value, found.sd, found.count),
+            found.estimate,
         ),
         published=_ratio_of_medians(*theirs),
         headline=headline,
         fewest=fewest,
     )
-    compared = held(subject, asked, Interval(found.low, found.high))
+    compared = held(subject, asked, found.interval)
     # An idle proxy changes nothing, with cross traffic or without: neither where no end has ECN nor
     # where both ends ask for it.
     idle = above.configuration in (IDLE_PROXY, NATIVE_PROXY)
@@ -134,8 +134,9 @@ def _fairness(test: Test, runs: Runs, fewest: int) -> Comparison | None:
         return None
     what = "Fairness index of the connections, server ECN, proxy, with cross traffic"
     # The median: a connection whose SYN was lost goes on without ECN (RFC 3168 section 6.1.1.1).
-    middle = Estimate(median(found), _estimate(found).sd, len(found))
-    return held(replace(_subject(what, test, middle), fewest=fewest), criteria.FAIR, None)
+    return held(
+        replace(_subject(what, test, Estimate.of(found)), fewest=fewest), criteria.FAIR, None
+    )
 
 
 def _taken_on(test: Test, runs: Runs) -> Comparison | None:
@@ -173,12 +174,6 @@ def _answers(test: Test, runs: Runs) -> Iterator[Comparison]:
 def _of_all(what: str, test: Test, measured: Estimate, asked: Asked) -> Comparison:
     """A share of thousands of packets, over all runs together."""
     return held(replace(_subject(what, test, measured), exact=True), asked, None)
-
-
-def _estimate(values: Sequence[float]) -> Estimate:
-    mean = fmean(values)
-    variance = sum((value - mean) ** 2 for value in values) / max(1, len(values) - 1)
-    return Estimate(mean, variance**0.5, len(values))
 
 
 def _subject(quantity: str, test: Test, measured: Estimate) -> Subject:

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from windlass_lab.core.interval import FEWEST_SEEDS
-from windlass_lab.core.model import Experiment
-from windlass_lab.core.plot_parts import Drawn
-from windlass_lab.core.verdict import MECHANISM, Asked, Comparison
+from windlass_lab.core.experiments.model import Experiment
+from windlass_lab.core.plots.parts import Drawn
+from windlass_lab.core.statistics.interval import FEWEST_SEEDS
+from windlass_lab.core.verdicts.verdict import MECHANISM, Asked, Comparison
 from windlass_lab.papers.ecn_proxy import criteria, duplicate_acks
 from windlass_lab.papers.ecn_proxy.by_connections import (
     COUNTS,
@@ -24,16 +24,16 @@ from windlass_lab.papers.ecn_proxy.by_connections import (
     row,
     table,
 )
-from windlass_lab.papers.ecn_proxy.extra import (
-    Extra,
+from windlass_lab.papers.ecn_proxy.plan import NATIVE, NEITHER, PROXY, Test, proxy
+from windlass_lab.papers.ecn_proxy.published import published
+from windlass_lab.papers.ecn_proxy.supplement import (
     Runs,
+    Supplement,
     Variant,
     case,
     over,
     seconds,
 )
-from windlass_lab.papers.ecn_proxy.plan import NATIVE, NEITHER, PROXY, Test
-from windlass_lab.papers.ecn_proxy.published import published
 
 _RUNS = FEWEST_SEEDS
 # The paper's hosts ran Linux 3.19: SACK, PRR and tail loss probes, and no RACK (Linux 4.4).
@@ -58,8 +58,7 @@ class Mechanism:
         """The upload with cross traffic by so many connections."""
         changed: dict[str, object] = _LINUX_3_19 if self.sack else {**_LINUX_3_19, **_NO_SACK}
         if self.keys:
-            proxy = {"kind": "ecn-proxy", "node": "proxy", "served": ["client"], **self.keys}
-            changed = {**changed, "middleboxes": [proxy]}
+            changed = {**changed, "middleboxes": [{**proxy(), **self.keys}]}
         return Variant(Test("upload", load, True, self.configuration), self.name, changed)
 
 
@@ -174,7 +173,7 @@ def tables(runs: Runs) -> list[dict]:
     return [table(caption, rows, opened=True), *duplicate_acks.tables(runs)]
 
 
-MECHANISMS = Extra(
+MECHANISMS = Supplement(
     experiment=Experiment(
         id="mechanisms",
         chapter="4.3.2 Uploads",

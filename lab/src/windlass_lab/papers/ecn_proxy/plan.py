@@ -42,7 +42,7 @@ START_S = 1.0
 class Test:
     """One test: what is transferred, over which path, between what kind of ends.
 
-    `way` is empty for the paper's own, or a way of making it on kernels.
+    `mode` is empty for the paper's own, or a mode of making it on kernels.
     """
 
     # pytest takes it for a class of tests otherwise.
@@ -52,7 +52,7 @@ class Test:
     load: str
     cross: bool
     configuration: str
-    way: str = ""
+    mode: str = ""
 
     @property
     def table(self) -> str:
@@ -67,8 +67,8 @@ class Test:
     @property
     def name(self) -> str:
         """Its name in results."""
-        way = f"_{self.way}" if self.way else ""
-        return f"{self.table}-{self.configuration}_{self.traffic}{way}"
+        mode = f"_{self.mode}" if self.mode else ""
+        return f"{self.table}-{self.configuration}_{self.traffic}{mode}"
 
     @property
     def connections(self) -> int:
@@ -168,11 +168,11 @@ def overrides(test: Test, scale: float) -> Mapping[str, object]:
 def _proxies(test: Test) -> list[dict[str, object]]:
     if not test.has_proxy:
         return []
-    proxies: list[dict[str, object]] = [_proxy("proxy", "client")]
     if test.configuration == OWN_PROXIES:
-        proxies.append(_proxy("gateway", "server"))
-    return proxies
+        return [proxy(), proxy("gateway", "server")]
+    return [proxy()]
 
 
-def _proxy(node: str, served: str) -> dict[str, object]:
-    return {"kind": "ecn-proxy", "node": node, "served": [served]}
+def proxy(node: str = "proxy", served: str = "client", **keys: object) -> dict[str, object]:
+    """A proxy of a scenario that serves one host, with `keys` of its own."""
+    return {"kind": "ecn-proxy", "node": node, "served": [served], **keys}

@@ -3,17 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from windlass_lab.core import output, text
-from windlass_lab.core.document import experiment_document
-from windlass_lab.core.interval import FEWEST_RUNS, FEWEST_SEEDS
-from windlass_lab.core.model import Experiment, Paper
-from windlass_lab.core.page import judged_tiles, render, verdict_tables
-from windlass_lab.core.plot_parts import Drawn, as_csv
-from windlass_lab.core.verdict import INFORMATIVE, Comparison
+from windlass_lab.core.experiments.model import Experiment
+from windlass_lab.core.pipeline.document import experiment_document
+from windlass_lab.core.report.report import Content, unjudged
+from windlass_lab.core.statistics.interval import FEWEST_RUNS, FEWEST_SEEDS
+from windlass_lab.core.verdicts.verdict import INFORMATIVE
 from windlass_lab.papers.ecn_proxy import criteria, figures
-from windlass_lab.papers.ecn_proxy.extras import EXTRAS
+from windlass_lab.papers.ecn_proxy.catalogue import SUPPLEMENTS
 from windlass_lab.papers.ecn_proxy.judge import judge
-from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS, LOADS, Test
+from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS, LOADS, Test, all_tests
 from windlass_lab.papers.ecn_proxy.runs import Run
 
 Runs = Mapping[str, Sequence[Run]]
@@ -36,63 +34,21 @@ def experiments(runs: Runs, real: bool, judged: bool = True) -> list[dict]:
                 continue
             table = Test(direction, load, True, "").table
             found.append(experiment_document(table, criteria.FIRST_RESULT, comparisons))
-    for name, extra in EXTRAS.items():
-        if comparisons := extra.judge(runs):
-            first = extra.experiment.first_result
+    for name, beyond in SUPPLEMENTS.items():
+        if comparisons := beyond.judge(runs):
+            first = beyond.experiment.first_result
             found.append(experiment_document(name, first, comparisons))
     return found
 
 
-def files(paper: Paper, results: Mapping, _series: Mapping) -> dict[str, str]:
-    """Every file that is made from a result, by its path in the directory."""
-    runs = {
-        name: [Run(**run) for run in summary["runs"]]
-        for name, summary in results["summaries"].items()
-    }
-    sections = [_section(paper, document, runs, results) for document in results["experiments"]]
-    data = {f"{output.DATA}/{d.id}.csv": as_csv(d) for s in sections for d in s["drawn"]}
-    for document in results["experiments"]:
-        extra = EXTRAS.get(document["id"])
-        further = extra.files(runs) if extra else {}
-        data |= {f"{output.DATA}/{name}.csv": content for name, content in further.items()}
-    return {
-        output.REPORT: render(paper, results, sections),
-        output.SUMMARY: text.summary(paper, results),
-        **data,
-    }
-
-
-def _section(paper: Paper, document: Mapping, runs: Runs, results: Mapping) -> dict:
-    experiment = next(each for each in paper.experiments if each.id == document["id"])
-    comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
-    extra = EXTRAS.get(experiment.id)
-    columns = ["reference"] if any(each.reference for each in comparisons) else []
-    if extra:
-        tables, drawn = extra.tables(runs), extra.draw(runs)
-    else:
-        tables, drawn = _boxes(paper, experiment, runs, results["scale"])
-    return {
-        "experiment": experiment,
-        "tally": text.tally(comparisons),
-        "verdict": text.section_verdict(comparisons),
-        "tiles": judged_tiles(comparisons),
-        "tables": verdict_tables(comparisons, [*columns, "measured"]),
-        "powers": tables,
-        "plots": [
-            {"drawn": each, "says": "", "verdict": "", "passed": True, "judged": False}
-            for each in drawn
-        ],
-        "drawn": drawn,
-    }
-
-
-def _boxes(
-    paper: Paper, experiment: Experiment, runs: Runs, scale: float
-) -> tuple[list[dict], list[Drawn]]:
-    """A table of the paper, and its box plots."""
-    number = paper.experiments.index(experiment)
-    direction, load = DIRECTIONS[number // len(LOADS)], LOADS[number % len(LOADS)]
+def content(experiment: Experiment, runs: Runs, scale: float) -> Content:
+    """The tables and plots of an experiment; box plots of a table of the paper."""
+    if beyond := SUPPLEMENTS.get(experiment.id):
+        return Content(beyond.tables(runs), unjudged(beyond.draw(runs)), beyond.files(runs))
+    direction, load = next(
+        (test.direction, test.load) for test in all_tests() if test.table == experiment.id
+    )
     found = figures.rows(direction, load, runs, scale)
     title = figures.title(direction, load, scale)
     drawn = figures.draw(experiment.id, title, found, scale)
-    return [figures.table(experiment.id, found)], [drawn]
+    return Content([figures.table(experiment.id, found)], unjudged([drawn]))

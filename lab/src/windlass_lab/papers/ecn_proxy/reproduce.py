@@ -1,30 +1,26 @@
-"""Runs the tests, simulated or on real kernels, and gathers one result document."""
+"""Runs the tests, simulated or on real kernels."""
 
-import time
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 from typing import TypeGuard
 
-from windlass_lab import __version__
-from windlass_lab.core import output, provenance
-from windlass_lab.core.choose import select
+from windlass_lab.core.binary.locate import find_experiments
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.interval import FEWEST_RUNS, FEWEST_SEEDS
-from windlass_lab.core.locate import find_experiments
-from windlass_lab.core.model import Experiment, Paper
-from windlass_lab.core.reproduce import no_series
-from windlass_lab.core.request import Progress, Request
-from windlass_lab.core.run_lines import Named
-from windlass_lab.core.windlass import Windlass
-from windlass_lab.papers.ecn_proxy import measure, report, simulate
+from windlass_lab.core.pipeline.campaign import Campaign, Wanted
+from windlass_lab.core.pipeline.request import Request
+from windlass_lab.core.pipeline.run_lines import Named, RunLines
+from windlass_lab.core.statistics.interval import FEWEST_RUNS, FEWEST_SEEDS
+from windlass_lab.papers.ecn_proxy import report, simulate
 from windlass_lab.papers.ecn_proxy.aside_kernel import KernelCell, SimulatedCell
+from windlass_lab.papers.ecn_proxy.catalogue import SUPPLEMENTS
 from windlass_lab.papers.ecn_proxy.emulated import measure_emulated
-from windlass_lab.papers.ecn_proxy.extras import EXTRAS
 from windlass_lab.papers.ecn_proxy.judge import takes_fewer_runs
+from windlass_lab.papers.ecn_proxy.measure import possible_on_kernels
 from windlass_lab.papers.ecn_proxy.plan import DEMO, DEMO_SCALE, Test, all_tests, demo_tests
 from windlass_lab.papers.ecn_proxy.published import published
-from windlass_lab.papers.ecn_proxy.runs import Store
+from windlass_lab.papers.ecn_proxy.runs import Run
 from windlass_lab.papers.ecn_proxy.sch_red import ThroughSchRed
 from windlass_lab.papers.ecn_proxy.simulate import Simulated
 from windlass_lab.testbed import check
@@ -34,188 +30,134 @@ from windlass_lab.testbed import check
 RUNS, RUNS_SIMULATED = FEWEST_RUNS, FEWEST_SEEDS
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How the tests are made; `jobs` runs, or testbeds, at a time; `tests`: globs, none is all.
-    `fewer_runs` are those of tests that are alike by their nature, or shown only.
-    """
-
-    runs: int
-    fewer_runs: int
-    jobs: int
-    seed: int
-    scale: float
-    real: bool
-    resume: bool
-    tests: tuple[str, ...] = ()
+def _is_judged(request: Request) -> bool:
+    return {experiment.id for experiment in request.experiments} != {DEMO}
 
 
-def reproduce(
-    paper: Paper,
-    experiments: Sequence[Experiment],
-    windlass: Windlass,
-    scenarios: Path,
-    options: Options,
-    folder: Path,
-    progress: Progress,
-) -> dict:
-    """Runs what is missing and returns the document for results.json.
-
-    Raises `LabError` where it cannot start, `RunError` where a run fails; the runs made before that
-    are kept, and `resume` goes on from them.
-    """
-    wanted = {experiment.id for experiment in experiments}
-    judged = wanted != {DEMO}
-    tests = _tests(wanted, options.real, progress) if judged else demo_tests()
-    chosen = select(tests, options.tests)
-    begin = time.monotonic()
-    made_by = _made_by(windlass, scenarios, options, tests)
-    store = Store(folder / output.RUN_LINES, made_by, options.resume)
-    try:
-        _run(chosen, windlass, scenarios, options, store, progress)
-    finally:
-        store.close()
-    runs = {test.name: store.of(test)[: options.runs] for test in chosen if store.of(test)}
-    theirs = {
-        test.name: {"seconds": list(published().get(test, ()))}
-        for test in chosen
-        if isinstance(test, Test)
-    }
-    return {
-        **output.envelope(output.RESULT_KIND),
-        "paper": paper.id,
-        "method": "real" if options.real else "simulated",
-        "scale": options.scale,
-        "replicates": options.runs,
-        "jitter_ms": 0 if options.real else simulate.JITTER_MS,
-        "seed": options.seed,
-        "windlass_version": windlass.version(),
-        "lab_version": __version__,
-        **provenance.provenance(),
-        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "elapsed_s": round(time.monotonic() - begin, 1),
-        "commands": [_command(paper, experiments, options)],
-        "published": theirs,
-        "summaries": {name: {"runs": [asdict(run) for run in of]} for name, of in runs.items()},
-        "experiments": report.experiments(runs, options.real, judged),
-    }
+def _settled(request: Request) -> Request:
+    """The demonstration runs once, on this kernel, all testbeds side by side."""
+    if not _is_judged(request):
+        jobs = len(demo_tests())
+        return replace(request, runs=1, replicates=1, jobs=jobs, scale=DEMO_SCALE, real=True)
+    default = RUNS if request.real else RUNS_SIMULATED
+    return replace(request, runs=request.replicates or default)
 
 
-def _tests(wanted: Collection[str], real: bool, progress: Progress) -> list[Named]:
-    """The tests of these experiments: of those beyond the paper's tables, which are simulated or on
+def _scenarios(request: Request) -> Path:
+    return find_experiments(request.experiments_folder, request.paper.id)
+
+
+def _tests(request: Request) -> Sequence[Named]:
+    """The tests of the experiments: of those beyond the paper's tables, which are simulated or on
     kernels, those that can be made.
     """
+    if not _is_judged(request):
+        return demo_tests()
+    wanted, real = {experiment.id for experiment in request.experiments}, request.real
     found: list[Named] = [test for test in all_tests() if test.table in wanted]
-    extras = [extra for extra in EXTRAS.values() if extra.experiment.id in wanted]
-    found += [test for extra in extras if extra.real == real for test in extra.tests()]
-    others = ", ".join(extra.experiment.id for extra in extras if extra.real != real)
+    beyond = [each for each in SUPPLEMENTS.values() if each.experiment.id in wanted]
+    found += [test for each in beyond if each.real == real for test in each.tests()]
+    others = ", ".join(each.experiment.id for each in beyond if each.real != real)
     if others and not found:
-        lacks = (
+        missing = (
             "testbed of it; leave out --real" if real else "simulation of it; add --real, as root"
         )
-        raise LabError(f"{others}: there is no {lacks}")
+        raise LabError(f"{others}: there is no {missing}")
     if others:
-        progress(f"{'simulated' if real else 'on kernels'} only, left out: {others}")
+        request.progress(f"{'simulated' if real else 'on kernels'} only, left out: {others}")
     return found
 
 
-def reproduce_request(request: Request) -> tuple[dict, dict]:
-    """The same by the options of the command line; there is no time series."""
-    request.refuse_check()
-    options = Options(
-        runs=request.replicates or (RUNS if request.real else RUNS_SIMULATED),
-        fewer_runs=request.replicates or RUNS,
-        jobs=request.jobs,
-        seed=request.seed,
-        scale=request.scale,
-        real=request.real,
-        resume=request.resume,
-        tests=request.tests,
-    )
-    if [experiment.id for experiment in request.experiments] == [DEMO]:
-        options = for_demo(options)
-    results = reproduce(
-        request.paper,
-        request.experiments,
-        request.windlass,
-        find_experiments(request.experiments_folder, request.paper.id),
-        options,
-        request.folder,
-        request.progress,
-    )
-    return results, no_series(request.paper)
+@cache
+def _most_runs_beyond() -> Mapping[str, int]:
+    return {test.name: each.most_runs for each in SUPPLEMENTS.values() for test in each.tests()}
 
 
-def for_demo(options: Options) -> Options:
-    """Those with which the demonstration runs: once, on this kernel, all testbeds side by side."""
-    return replace(
-        options, runs=1, fewer_runs=1, jobs=len(demo_tests()), scale=DEMO_SCALE, real=True
-    )
+def _most_runs(test: Named, request: Request) -> int | None:
+    if isinstance(test, Test) and takes_fewer_runs(test):
+        return request.replicates or RUNS
+    return _most_runs_beyond().get(test.name, request.runs)
 
 
-def _run(
-    chosen: Sequence[Named],
-    windlass: Windlass,
-    scenarios: Path,
-    options: Options,
-    store: Store,
-    progress: Progress,
-) -> None:
-    seeds = range(options.seed, options.seed + options.runs)
-    # Every test once, then every test again: what is broken off has something of each.
-    most = {test.name: extra.most_runs for extra in EXTRAS.values() for test in extra.tests()}
-    most |= {test.name: options.fewer_runs for test in all_tests() if takes_fewer_runs(test)}
-    wanted = [
-        (test, seed)
-        for made, seed in enumerate(seeds)
-        for test in chosen
-        if made < most.get(test.name, options.runs)
-    ]
-    missing = [(test, seed) for test, seed in wanted if (test.name, seed) not in store.runs]
-    if len(missing) < len(wanted):
-        progress(f"{len(wanted) - len(missing)} of {len(wanted)} runs are there already")
-    simulated = [(test, seed) for test, seed in missing if _is_simulated(test, options)]
-    if simulated:
-        simulate.simulate(
-            windlass.path, scenarios, simulated, options.scale, options.jobs, store, progress
-        )
-    if options.real:
-        on_kernels = [(test, n) for test, n in missing if isinstance(test, Test | KernelCell)]
-        if on_kernels and not check.has_real_time():
-            progress(f"warning: {check.LATE_LINKS}")
-        measure.measure(windlass.path, on_kernels, options.scale, options.jobs, store, progress)
-        emulated = [(test, seed) for test, seed in missing if isinstance(test, ThroughSchRed)]
-        measure_emulated(windlass.path, scenarios, emulated, options.scale, store, progress)
-
-
-def _is_simulated(test: Named, options: Options) -> TypeGuard[Simulated]:
-    """Of an experiment on kernels only what its cells are compared with is simulated."""
-    return isinstance(test, SimulatedCell if options.real else Simulated)
-
-
-def _made_by(windlass: Windlass, scenarios: Path, options: Options, tests: Sequence[Named]) -> dict:
-    """The inputs of a run. Runs of another binary or scenario do not count as the same."""
-    made = {"version": windlass.version(), "scale": options.scale, "real": options.real}
-    binary = windlass.path.stat()
-    made["binary"] = [binary.st_size, binary.st_mtime_ns]
+def _inputs(request: Request, tests: Sequence[Named]) -> Mapping[str, object]:
+    """The scenarios' text, too: runs of another one do not count as the same."""
+    scenarios = _scenarios(request)
     read = sorted(scenarios.glob("*.toml"))
-    if options.real:
+    if request.real:
         stems = {test.scenario for test in tests if isinstance(test, SimulatedCell)}
         read = [path for path in read if path.stem in stems]
     try:
-        for path in read:
-            made[path.name] = path.read_text(encoding="utf-8")
+        texts = {path.name: path.read_text(encoding="utf-8") for path in read}
     except OSError as error:
         raise LabError(f"cannot read the scenarios in {scenarios}: {error}") from error
-    return made
+    return {"scale": request.scale, "real": request.real, **texts}
 
 
-def _command(paper: Paper, experiments: Sequence[Experiment], options: Options) -> str:
-    whole = len(experiments) == len(paper.experiments)
-    target = paper.id if whole else f"{paper.id}/{experiments[0].id}"
-    kind = "--real" if options.real else "--sim"
-    globs = "".join(f"--tests '{glob}' " for glob in options.tests)
+def _measure(
+    campaign: Campaign, missing: Wanted[Named], request: Request, store: RunLines[Run]
+) -> None:
+    """Simulates, runs testbeds, or runs an emulated machine, by the kind of test."""
+    windlass, scenarios, progress = request.windlass.path, _scenarios(request), request.progress
+    simulated = [(test, n) for test, n in missing if _is_simulated(test, request)]
+    if simulated:
+        simulate.simulate(
+            windlass, scenarios, simulated, request.scale, request.jobs, store, progress
+        )
+    if not request.real:
+        return
+    on_kernels = [(test, n) for test, n in missing if isinstance(test, Test | KernelCell)]
+    if on_kernels and not check.has_real_time():
+        progress(f"warning: {check.LATE_LINKS}")
+    possible = possible_on_kernels(windlass, on_kernels, progress)
+    campaign.run_processes(possible, request, store)
+    emulated = [(test, n) for test, n in missing if isinstance(test, ThroughSchRed)]
+    measure_emulated(windlass, scenarios, emulated, request.scale, store, progress)
+
+
+def _is_simulated(test: Named, request: Request) -> TypeGuard[Simulated]:
+    """Of an experiment on kernels only what its cells are compared with is simulated."""
+    return isinstance(test, SimulatedCell if request.real else Simulated)
+
+
+def _order(test: Named, _number: int, request: Request) -> Mapping[str, object]:
+    assert isinstance(test, Test | KernelCell)
+    return {"test": asdict(test), "scale": request.scale, "windlass": str(request.windlass.path)}
+
+
+def _published(chosen: Sequence[Named]) -> dict[str, dict]:
+    tests = (test for test in chosen if isinstance(test, Test))
+    return {test.name: {"seconds": list(published().get(test, ()))} for test in tests}
+
+
+def _command(request: Request, globs: str) -> str:
+    paper = request.paper
+    whole = len(request.experiments) == len(paper.experiments)
+    target = paper.id if whole else f"{paper.id}/{request.experiments[0].id}"
+    kind = "--real" if request.real else "--sim"
     return (
-        f"windlass-lab reproduce {target} {kind} --scale {options.scale:g} {globs}"
-        f"--replicates {options.runs} --parallel {options.jobs} --seed {options.seed}"
+        f"windlass-lab reproduce {target} {kind} --scale {request.scale:g} {globs}"
+        f"--replicates {request.runs} --parallel {request.jobs} --seed {request.seed}"
     )
+
+
+CAMPAIGN = Campaign(
+    module="windlass_lab.papers.ecn_proxy.transfer",
+    read=Run,
+    settled=_settled,
+    tests=_tests,
+    most_runs=_most_runs,
+    inputs=_inputs,
+    measure=_measure,
+    order=_order,
+    label=lambda test, _number: test.name,
+    outcome=lambda run: f"{run.seconds:.1f} s",
+    stops=True,
+    reported=lambda store, _tests, chosen, request: {
+        test.name: store.of(test)[: request.runs] for test in chosen
+    },
+    published=_published,
+    jitter_ms=simulate.JITTER_MS,
+    documents=lambda request, runs: report.experiments(runs, request.real, _is_judged(request)),
+    command=_command,
+    content=lambda experiment, runs, results: report.content(experiment, runs, results["scale"]),
+)

@@ -1,11 +1,9 @@
-"""The runs of the tests: what is kept of each, and the file from which one goes on."""
+"""The runs of the tests: what is kept of each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from windlass_lab.core.errors import RunError
-from windlass_lab.core.run_lines import RunLines
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +22,6 @@ class Run:
     proxies: Sequence[Mapping] = field(default_factory=list)
     unfinished: int = 0
     senders: Mapping[str, int] = field(default_factory=dict)
-
-
-class Store(RunLines[Run]):
-    """The file of the runs."""
-
-    def __init__(self, path: Path, made_by: object, resume: bool) -> None:
-        """Begins a file, or goes on with one. Raises `LabError` where it cannot be written."""
-        super().__init__(path, made_by, resume, Run)
 
 
 def jain(rates: Sequence[float]) -> float:

@@ -4,28 +4,28 @@ It runs in an emulated machine whose clock counts instructions, so the load of t
 matter.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from windlass_lab.core.interval import FEWEST_RUNS
-from windlass_lab.core.model import Experiment
-from windlass_lab.core.plot_parts import Drawn
-from windlass_lab.core.verdict import Comparison
+from windlass_lab.core.experiments.model import Experiment
+from windlass_lab.core.plots.parts import Drawn
+from windlass_lab.core.statistics.interval import FEWEST_RUNS
+from windlass_lab.core.verdicts.verdict import Comparison
 from windlass_lab.papers.ecn_proxy import criteria
 from windlass_lab.papers.ecn_proxy.by_connections import (
-    COUNTS,
+    Series,
     bars,
-    medians,
+    judge_all,
     one_panel,
     ratios,
-    table,
+    tests_of,
+    times,
 )
-from windlass_lab.papers.ecn_proxy.extra import Extra, Runs, over, seconds
 from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS, LABELS, NATIVE, NEITHER, PROXY
+from windlass_lab.papers.ecn_proxy.supplement import Runs, Supplement
 
 # Five connections keep RED above its upper threshold, where a run depends on which SYN it drops.
 _COUNTS = ("1", "2", "3")
-CONFIGURATIONS = (NEITHER, PROXY, NATIVE)
 # Of each connection: a tenth of the paper's downloads, a fifth of its uploads.
 MEGABYTES = 20
 _RUNS = 3
@@ -45,59 +45,45 @@ class ThroughSchRed:
         return f"sch-red-{self.direction}-{self.load}-{self.configuration}"
 
 
+def _series(direction: str) -> Series[ThroughSchRed]:
+    return Series(
+        direction,
+        f"{direction.capitalize()}, {{load}} conn., sch_red: Time",
+        lambda load, name: ThroughSchRed(direction, load, name),
+        ((PROXY, NATIVE, criteria.SCH_RED), (PROXY, NEITHER, criteria.SCH_RED_WITHOUT)),
+    )
+
+
+_GROUPS = [[_series(direction)] for direction in DIRECTIONS]
+
+
 def tests() -> Sequence[ThroughSchRed]:
     """Both directions by 1, 2 and 3 connections: no ECN, the proxy, ECN at both ends."""
-    return [
-        ThroughSchRed(direction, load, name)
-        for direction in DIRECTIONS
-        for load in _COUNTS
-        for name in CONFIGURATIONS
-    ]
+    return tests_of(_GROUPS, _COUNTS)
 
 
 def judge(runs: Runs) -> list[Comparison]:
     """By the bounds of the main tests."""
-    found = [each for d in DIRECTIONS for load in _COUNTS for each in _of_load(d, load, runs)]
-    return [comparison for comparison in found if comparison is not None]
-
-
-def _of_load(direction: str, load: str, runs: Runs) -> Iterator[Comparison | None]:
-    none, proxy, native = (ThroughSchRed(direction, load, name) for name in CONFIGURATIONS)
-    prefix = f"{direction.capitalize()}, {load} conn., sch_red: Time, {LABELS[PROXY]} over"
-    yield over(f"{prefix} {LABELS[NATIVE]}", runs, proxy, native, criteria.SCH_RED, FEWEST_RUNS)
-    yield over(
-        f"{prefix} {LABELS[NEITHER]}", runs, proxy, none, criteria.SCH_RED_WITHOUT, FEWEST_RUNS
-    )
-
-
-def _by_count(direction: str, name: str) -> Callable[[str], ThroughSchRed]:
-    return lambda load: ThroughSchRed(direction, load, name)
+    return judge_all(_GROUPS, _COUNTS, runs, FEWEST_RUNS)
 
 
 def draw(runs: Runs) -> list[Drawn]:
     """The times over those with ECN at both ends: bars by connections."""
     groups: list[dict] = []
-    for direction in DIRECTIONS:
-        native = _by_count(direction, NATIVE)
+    for [each] in _GROUPS:
         for name in (NEITHER, PROXY):
-            values = ratios(runs, _by_count(direction, name), native)
-            groups.append(bars(f"{direction}, {LABELS[name]}", len(groups), values))
+            values = ratios(runs, each.by_count(name), each.by_count(NATIVE))
+            groups.append(bars(f"{each.label}, {LABELS[name]}", len(groups), values))
     title = "Time over ECN at both ends, through the kernel's RED"
     return one_panel("sch-red", title, groups)
 
 
 def tables(runs: Runs) -> list[dict]:
     """The median times, in seconds."""
-    rows = []
-    for direction in DIRECTIONS:
-        for name in CONFIGURATIONS:
-            test = _by_count(direction, name)
-            samples = [seconds(runs, test(load)) for load in COUNTS]
-            rows.append(medians(f"{direction}, {LABELS[name]}", samples))
-    return [table("Completion time in seconds, medians", rows, opened=True)]
+    return times(_GROUPS, runs)
 
 
-SCH_RED = Extra(
+SCH_RED = Supplement(
     experiment=Experiment(
         id="sch-red",
         chapter="Beyond the paper",

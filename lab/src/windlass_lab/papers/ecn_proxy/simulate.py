@@ -4,21 +4,21 @@ import json
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from windlass_lab.core.errors import RunError
+from windlass_lab.core.pipeline.request import Progress
+from windlass_lab.core.pipeline.run_lines import RunLines
 from windlass_lab.papers.ecn_proxy.plan import START_S
-from windlass_lab.papers.ecn_proxy.runs import Run, Store, jain
+from windlass_lab.papers.ecn_proxy.runs import Run, jain
 
 # Threads of a program do not open their connections at the very same time.
 JITTER_MS = 10
 _LINE_EVERY_S = 5.0
 # The senders' counters that are kept.
 _SENDERS_COUNT = ("marks", "drops", "fast_retransmits", "timeouts")
-
-Progress = Callable[[str], None]
 
 
 @runtime_checkable
@@ -54,7 +54,7 @@ def simulate(
     wanted: Sequence[tuple[Simulated, int]],
     scale: float,
     jobs: int,
-    store: Store,
+    store: RunLines[Run],
     progress: Progress,
 ) -> None:
     """Runs each test with each seed that is wanted. Raises `RunError` where one fails."""

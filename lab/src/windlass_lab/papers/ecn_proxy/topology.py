@@ -5,9 +5,10 @@ without sch_red have not.
 from collections.abc import Sequence
 from pathlib import Path
 
-from windlass_lab.core.toml_value import toml_value
+from windlass_lab.core.files.toml_value import toml_value
 from windlass_lab.papers.ecn_proxy.aside_kernel import KernelCell
 from windlass_lab.papers.ecn_proxy.plan import CLIENT_OPENS, IPV6, OWN_PROXIES, Test
+from windlass_lab.testbed import link
 from windlass_lab.testbed.topology import (
     End,
     Experiment,
@@ -51,7 +52,7 @@ _SERVED = {"proxy": "client", "gateway": "server"}
 
 def address(test: OnKernels, node: str) -> str:
     """A host's address."""
-    return _host_of(_NETWORKS[node], 1, test.way == IPV6)
+    return _host_of(_NETWORKS[node], 1, test.mode == IPV6)
 
 
 def _host_of(network: int, number: int, ipv6: bool) -> str:
@@ -71,7 +72,7 @@ def experiment(test: OnKernels) -> Experiment:
         Node("udpr"),
     ]
     routers = [Node(name, _FORWARD) for name in _FORWARDING]
-    ipv6 = test.way == IPV6
+    ipv6 = test.mode == IPV6
     length = 64 if ipv6 else 24
 
     def end(node: str, network: int, number: int) -> End:
@@ -79,7 +80,7 @@ def experiment(test: OnKernels) -> Experiment:
 
     links = [Link(end(node, net, 1), end(other, net, 2)) for node, other, net in _WIRES]
     # iperf chooses no controller at an end that sends to a client which has opened the connection.
-    controller = CONTROLLER if test.way == CLIENT_OPENS else ""
+    controller = CONTROLLER if test.mode == CLIENT_OPENS else ""
     routes = [
         Route(node, via=_host_of(net, 2, ipv6), controller=controller) for node, _, net in _WIRES
     ]
@@ -114,14 +115,9 @@ def _host(ecn: bool, asks_again: bool) -> dict[str, int]:
 
 def _router(test: OnKernels) -> Program:
     left, right = _downs(test)
-    ports = _port("left", 1, _RIGHT, left, test.way == IPV6)
-    ports += _port("right", 2, _LEFT, right, test.way == IPV6)
-    return Program(
-        "router",
-        ["{windlass}", "link", "run", "{file:link.toml}"],
-        files={"link.toml": f"schema = 1\n{ports}"},
-        ready=["left/left", "right/right"],
-    )
+    ipv6 = test.mode == IPV6
+    ports = [_port("left", 1, _RIGHT, left, ipv6), _port("right", 2, _LEFT, right, ipv6)]
+    return link.program(ports, name="router")
 
 
 def _downs(test: OnKernels) -> tuple[str, str]:
@@ -134,17 +130,9 @@ def _downs(test: OnKernels) -> tuple[str, str]:
     return (slow, fast) if test.direction == "download" else (fast, slow)
 
 
-def _port(name: str, number: int, behind: Sequence[int], down: str, ipv6: bool) -> str:
-    routes = ", ".join(f'"{_subnet(network, ipv6)}"' for network in behind)
-    return f"""
-[[ports]]
-name = "{name}"
-namespace = "{{node:{name}}}"
-addresses = ["{_host_of(_ROUTER, number, ipv6)}/{64 if ipv6 else 24}"]
-routes = [{routes}]
-up = {{}}
-down = {down}
-"""
+def _port(name: str, number: int, behind: Sequence[int], down: str, ipv6: bool) -> link.Port:
+    address = f"{_host_of(_ROUTER, number, ipv6)}/{64 if ipv6 else 24}"
+    return link.Port(name, address, "{}", down, [_subnet(network, ipv6) for network in behind])
 
 
 def proxies(test: OnKernels) -> list[str]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from windlass_lab.core import child
 from windlass_lab.core.errors import RunError
+from windlass_lab.core.pipeline import child
 from windlass_lab.papers.ecn_proxy import iperf, topology
-from windlass_lab.papers.ecn_proxy.aside import Cell, Udp
+from windlass_lab.papers.ecn_proxy.aside import Udp
 from windlass_lab.papers.ecn_proxy.aside_kernel import KernelCell
 from windlass_lab.papers.ecn_proxy.plan import CLIENT_OPENS, IPV6, Test
 from windlass_lab.papers.ecn_proxy.runs import Run, jain
@@ -89,7 +89,7 @@ def _cross_traffic(bed: Testbed, test: topology.OnKernels) -> None:
             _cross_traffic_of_cell(bed, test, test.udp)
     elif test.cross:
         # As many bytes on the wire of either family, in packets of the same size.
-        payload = _UDP_PAYLOAD - (_IPV6_MORE if test.way == IPV6 else 0)
+        payload = _UDP_PAYLOAD - (_IPV6_MORE if test.mode == IPV6 else 0)
         rate = str(_UDP_RATE * payload // _UDP_PAYLOAD)
         for source, to in (("udpl", "udpr"), ("udpr", "udpl")):
             _stream(bed, test, source, to, rate, payload)
@@ -101,7 +101,7 @@ def _cross_traffic_of_cell(bed: Testbed, test: KernelCell, udp: Udp) -> None:
     rate = round(udp.rate_mbit * 1e6 * payload / udp.packet_bytes)
     _stream(bed, test, f"udp{udp.here[0]}", f"udp{udp.there[0]}", str(rate), payload)
     # iperf3's ends agree on the stream over the same path before the first datagram.
-    time.sleep(_AGREED_ROUND_TRIPS * test.cell.rtt_ms / 1000)
+    time.sleep(_AGREED_ROUND_TRIPS * test.rtt_ms / 1000)
 
 
 def _stream(
@@ -112,16 +112,11 @@ def _stream(
         *("iperf3", "--client", topology.address(test, to), "--udp", "--bitrate", rate),
         *("--length", str(payload), "--time", str(_UDP_S), *_UDP_OPTIONS),
     ]
-    _start(bed, f"udp-{source}", source, command)
-
-
-def _start(bed: Testbed, name: str, node: str, command: Sequence[str]) -> subprocess.Popen:
-    with bed.log(name).open("w") as log:
-        return bed.start(name, node, command, stdout=log, stderr=subprocess.STDOUT)
+    bed.start_logged(f"udp-{source}", source, command)
 
 
 def _serve(bed: Testbed, name: str, node: str, command: Sequence[str]) -> None:
-    process = _start(bed, name, node, command)
+    process = bed.start_logged(name, node, command)
     wait_until(
         lambda: process.poll() is not None or "listening" in bed.log(name).read_text(),
         f"{name}: does not listen",
@@ -133,17 +128,17 @@ def _serve(bed: Testbed, name: str, node: str, command: Sequence[str]) -> None:
 def _transfer(bed: Testbed, test: topology.OnKernels, scale: float) -> Run:
     source, to = ("client", "server") if test.direction == "upload" else ("server", "client")
     controller = topology.CONTROLLER
-    if test.way == CLIENT_OPENS:
+    if test.mode == CLIENT_OPENS:
         # The client receives what the server sends.
         source, to, controller = to, source, ""
-    _serve(bed, "tcp-server", to, iperf.server(_TCP_PORT, test.way == IPV6))
+    _serve(bed, "tcp-server", to, iperf.server(_TCP_PORT, test.mode == IPV6))
     size = round(test.megabytes(scale) * 1e6)
     address = topology.address(test, to)
     command = iperf.client(address, _TCP_PORT, test.connections, size, controller)
     rounds = []
     for number in range(test.transfers(scale)):
         name = f"tcp-{number}"
-        client = _start(bed, name, source, command)
+        client = bed.start_logged(name, source, command)
         while client.poll() is None:
             bed.check_alive()
             time.sleep(_TICK_S)
@@ -162,7 +157,7 @@ def result(rounds: Sequence[Sequence[iperf.Transfer]]) -> Run:
 
 def _obey(order: Mapping) -> Run:
     ordered = order["test"]
-    test = KernelCell(Cell(**ordered["cell"])) if "cell" in ordered else Test(**ordered)
+    test = KernelCell(**ordered) if "rtt_ms" in ordered else Test(**ordered)
     return measure(test, order["scale"], Path(order["windlass"]))
 
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.model import (
+from windlass_lab.core.experiments.model import (
     Ascending,
     Case,
     Check,
@@ -16,6 +15,7 @@ from windlass_lab.core.model import (
     Statement,
     SweepPlot,
 )
+from windlass_lab.core.statistics.bounds import Bounds
 from windlass_lab.papers.new_ecn import criteria
 from windlass_lab.papers.new_ecn.p_max import how_much_p_max_matters
 from windlass_lab.papers.new_ecn.plan import (

@@ -3,8 +3,7 @@
 import math
 from collections.abc import Callable
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.model import (
+from windlass_lab.core.experiments.model import (
     AtLeast,
     BarPlot,
     Case,
@@ -25,7 +24,8 @@ from windlass_lab.core.model import (
     Statement,
     TracePlot,
 )
-from windlass_lab.core.verdict import Tolerance
+from windlass_lab.core.statistics.bounds import Bounds
+from windlass_lab.core.verdicts.verdict import Tolerance
 from windlass_lab.papers.new_ecn import criteria
 from windlass_lab.papers.new_ecn.beyond import MODERN, beyond_the_paper
 from windlass_lab.papers.new_ecn.friendliness import what_others_lose
@@ -286,12 +286,12 @@ def _setup_2(
     tolerance: Tolerance,
     figure: str,
     says: str,
-    words: Callable[[str, str], list[Check]],
+    statements: Callable[[str, str], list[Check]],
 ) -> Experiment:
-    """`words` makes the checks of the text's statements, of New-ECN's case and ECN Reno's."""
+    """`statements` makes the checks of the text's statements, of New-ECN's case and ECN Reno's."""
     stem = f"s2_2M_p{p_max}"
     cases, checks, bars = new_against_ecn(stem, tolerance)
-    checks += words(cases[0].name, cases[1].name)
+    checks += statements(cases[0].name, cases[1].name)
     acks = ack_plot(stem, figure, [cases[0].name], says)
     return Experiment(
         id=f"4.2.1-setup2-p{p_max}",

@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from windlass_lab.core.criterion import Basis, Criterion
+from windlass_lab.core.verdicts.criterion import Basis, Criterion
 
 _NS2 = "ns-2 with the paper's modifications, 20 seeds"
 _SIMULATOR = f"requirements for the simulator; reference: {_NS2}"

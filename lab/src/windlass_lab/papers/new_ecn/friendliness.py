@@ -2,8 +2,7 @@
 
 from datetime import date
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.model import (
+from windlass_lab.core.experiments.model import (
     BarPlot,
     Case,
     Compared,
@@ -13,6 +12,7 @@ from windlass_lab.core.model import (
     Quantity,
     SweepPlot,
 )
+from windlass_lab.core.statistics.bounds import Bounds
 from windlass_lab.papers.new_ecn import criteria
 
 _MARKING = (0.05, 0.2, 0.33, 0.5, 1.0)

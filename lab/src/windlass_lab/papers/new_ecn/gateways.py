@@ -1,6 +1,14 @@
 """New-ECN with several congested gateways, which section 5.1 of the paper leaves open."""
 
-from windlass_lab.core.model import Ascending, Case, Experiment, Line, Quantity, Shown, SweepPlot
+from windlass_lab.core.experiments.model import (
+    Ascending,
+    Case,
+    Experiment,
+    Line,
+    Quantity,
+    Shown,
+    SweepPlot,
+)
 from windlass_lab.papers.new_ecn import criteria
 from windlass_lab.papers.new_ecn.plan import QUEUE, STEADY_FAIRNESS, STEADY_TOTAL
 

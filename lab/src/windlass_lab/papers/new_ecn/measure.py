@@ -8,13 +8,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from windlass_lab.core.derive import of_kernel
+from windlass_lab.core.binary.windlass import read_series
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.estimate import pool
-from windlass_lab.core.model import KERNEL, Experiment, KernelCase
-from windlass_lab.core.reproduce import Gathered, curves_of, plotted_columns
-from windlass_lab.core.request import Progress
-from windlass_lab.core.windlass import read_series
+from windlass_lab.core.experiments.model import KERNEL, Experiment, KernelCase
+from windlass_lab.core.pipeline.reproduce import Gathered, curves_of, plotted_columns
+from windlass_lab.core.pipeline.request import Progress
+from windlass_lab.core.statistics.derive import of_kernel
+from windlass_lab.core.statistics.estimate import pool
 from windlass_lab.testbed import check, controller, load, stored
 from windlass_lab.testbed.many import Job, run_all
 
@@ -70,7 +70,7 @@ def cases_of(experiments: Sequence[Experiment]) -> list[KernelCase]:
     return list({case.name: case for e in experiments for case in e.kernels}.values())
 
 
-def lacking(kernel: Kernel, cases: Sequence[KernelCase]) -> str:
+def missing_requirement(kernel: Kernel, cases: Sequence[KernelCase]) -> str:
     """The first requirement that this machine lacks, in one line; empty if it lacks none."""
     try:
         for job in (job for case in cases for job in kernel.jobs(case)[:1]):

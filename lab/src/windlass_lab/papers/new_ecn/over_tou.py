@@ -1,6 +1,6 @@
 """New-ECN over ToU, held against the simulator's TCP of the same profile."""
 
-from windlass_lab.core.model import (
+from windlass_lab.core.experiments.model import (
     TOU,
     AtLeast,
     BarPlot,
@@ -13,7 +13,7 @@ from windlass_lab.core.model import (
     SeriesPlot,
     Shown,
 )
-from windlass_lab.core.verdict import Tolerance
+from windlass_lab.core.verdicts.verdict import Tolerance
 from windlass_lab.papers.new_ecn import criteria
 from windlass_lab.papers.new_ecn.plan import (
     CWND_IN_TIME,

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.model import (
+from windlass_lab.core.experiments.model import (
     Ascending,
     Case,
     Check,
@@ -14,7 +13,8 @@ from windlass_lab.core.model import (
     Statement,
     SweepPlot,
 )
-from windlass_lab.core.verdict import Tolerance
+from windlass_lab.core.statistics.bounds import Bounds
+from windlass_lab.core.verdicts.verdict import Tolerance
 from windlass_lab.papers.new_ecn import criteria
 from windlass_lab.papers.new_ecn.plan import (
     FAIR,

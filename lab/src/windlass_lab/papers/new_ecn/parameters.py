@@ -3,8 +3,16 @@
 The search is `studies/new_ecn_parameters.toml`; its paths and these have the same scenario.
 """
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.model import Case, Effect, Experiment, Line, Quantity, Shown, SweepPlot
+from windlass_lab.core.experiments.model import (
+    Case,
+    Effect,
+    Experiment,
+    Line,
+    Quantity,
+    Shown,
+    SweepPlot,
+)
+from windlass_lab.core.statistics.bounds import Bounds
 from windlass_lab.papers.new_ecn import criteria
 from windlass_lab.papers.new_ecn.friendliness import OTHERS
 from windlass_lab.papers.new_ecn.plan import QUEUE, STEADY_FAIRNESS, STEADY_TOTAL

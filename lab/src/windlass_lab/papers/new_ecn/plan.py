@@ -3,9 +3,17 @@
 import math
 from collections.abc import Sequence
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.model import BarPlot, Case, Check, Flows, Near, Quantity, SeriesPlot
-from windlass_lab.core.verdict import Tolerance
+from windlass_lab.core.experiments.model import (
+    BarPlot,
+    Case,
+    Check,
+    Flows,
+    Near,
+    Quantity,
+    SeriesPlot,
+)
+from windlass_lab.core.statistics.bounds import Bounds
+from windlass_lab.core.verdicts.verdict import Tolerance
 from windlass_lab.papers.new_ecn import criteria
 
 FAIRNESS = Quantity("fairness_index.whole_run", "Fairness index, whole run")
@@ -37,7 +45,7 @@ FRIENDLY = Quantity("friendly_packets_per_s", "Bound of equation 4.4", "packets/
 MODEL_FAIRNESS = Quantity("fairness_index", "Fairness index")
 MODEL_CWND = Quantity("cwnd_packets", "Mean window", "packets")
 
-# The rule of the word (`core.words`).
+# The rule of the word (`core.verdicts.phrases`).
 FAIR, NOT_FAIR = Bounds(low=0.95), Bounds(high=math.nextafter(0.95, 0))
 # Replicates of cases by which no bound or order is judged.
 FIGURES_ONLY = 10

@@ -2,8 +2,7 @@
 
 from datetime import date
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.model import (
+from windlass_lab.core.experiments.model import (
     Ascending,
     Case,
     Compared,
@@ -13,6 +12,7 @@ from windlass_lab.core.model import (
     Quantity,
     SweepPlot,
 )
+from windlass_lab.core.statistics.bounds import Bounds
 from windlass_lab.papers.new_ecn import criteria
 from windlass_lab.papers.new_ecn.plan import QUEUE, STEADY_TOTAL
 

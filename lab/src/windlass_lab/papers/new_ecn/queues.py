@@ -1,6 +1,6 @@
 """New-ECN with other queues than RED, which section 4.2.1 of the paper leaves open."""
 
-from windlass_lab.core.model import (
+from windlass_lab.core.experiments.model import (
     Case,
     Experiment,
     Line,

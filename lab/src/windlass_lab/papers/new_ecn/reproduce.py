@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 
-from windlass_lab.core import output
+from windlass_lab.core.binary.locate import find_testbeds
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.locate import find_experiments, find_testbeds
-from windlass_lab.core.model import Experiment
-from windlass_lab.core.reproduce import reproduce as run_and_judge
-from windlass_lab.core.request import Request
-from windlass_lab.core.windlass import Sampling
-from windlass_lab.papers.new_ecn.measure import Kernel, cases_of, lacking
+from windlass_lab.core.experiments.model import Experiment
+from windlass_lab.core.files import output
+from windlass_lab.core.pipeline.reproduce import reproduce_request
+from windlass_lab.core.pipeline.request import Request
+from windlass_lab.papers.new_ecn.measure import Kernel, cases_of, missing_requirement
 
-REPLICATES = 20
 RUNS_ON_KERNEL = 10
 
 
@@ -22,17 +20,8 @@ def reproduce(request: Request) -> tuple[dict, dict]:
     Raises `LabError` where it cannot start, `RunError` where a run fails.
     """
     request.refuse_options_of_tests()
-    scenarios = find_experiments(request.experiments_folder, request.paper.id)
     kernel, experiments = _on_kernel(request)
-    return run_and_judge(
-        request.paper,
-        experiments,
-        request.windlass,
-        scenarios,
-        Sampling(request.replicates or REPLICATES, request.jobs, request.seed, brief=request.check),
-        request.progress,
-        [kernel] if kernel else [],
-    )
+    return reproduce_request(request, experiments, [kernel] if kernel else [])
 
 
 def _on_kernel(request: Request) -> tuple[Kernel | None, Sequence[Experiment]]:
@@ -51,11 +40,11 @@ def _on_kernel(request: Request) -> tuple[Kernel | None, Sequence[Experiment]]:
         request.jobs,
         request.resume,
     )
-    lacks = lacking(kernel, cases_of(experiments))
-    if not lacks:
+    missing = missing_requirement(kernel, cases_of(experiments))
+    if not missing:
         return kernel, experiments
     rest = [e for e in experiments if not e.kernels]
     if not rest:
-        raise LabError(f"{request.target}: {lacks}")
-    request.progress(f"without the experiments on a real kernel: {lacks}")
+        raise LabError(f"{request.target}: {missing}")
+    request.progress(f"without the experiments on a real kernel: {missing}")
     return None, rest

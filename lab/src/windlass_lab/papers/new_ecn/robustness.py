@@ -1,6 +1,6 @@
 """New-ECN's fairness under disturbances: "which tests should a protocol pass?" (section 5.1)."""
 
-from windlass_lab.core.model import (
+from windlass_lab.core.experiments.model import (
     Ascending,
     Case,
     Experiment,

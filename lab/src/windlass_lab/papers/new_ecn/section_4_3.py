@@ -1,7 +1,15 @@
 """Section 4.3 of the paper: a flow of New-ECN alone, and three beside three others."""
 
-from windlass_lab.core.model import Ascending, BarPlot, Case, Experiment, Flows, Near, Shown
-from windlass_lab.core.verdict import Tolerance
+from windlass_lab.core.experiments.model import (
+    Ascending,
+    BarPlot,
+    Case,
+    Experiment,
+    Flows,
+    Near,
+    Shown,
+)
+from windlass_lab.core.verdicts.verdict import Tolerance
 from windlass_lab.papers.new_ecn import criteria
 from windlass_lab.papers.new_ecn.plan import (
     BOTTLENECK,

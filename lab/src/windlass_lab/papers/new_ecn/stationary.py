@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from windlass_lab.core.model import (
+from windlass_lab.core.experiments.model import (
     Case,
     Check,
     CycleModel,

@@ -3,8 +3,7 @@
 fourth of servers (`split_ack_servers`).
 """
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.model import (
+from windlass_lab.core.experiments.model import (
     Case,
     Compared,
     Effect,
@@ -17,7 +16,8 @@ from windlass_lab.core.model import (
     Shown,
     SweepPlot,
 )
-from windlass_lab.core.verdict import Tolerance
+from windlass_lab.core.statistics.bounds import Bounds
+from windlass_lab.core.verdicts.verdict import Tolerance
 from windlass_lab.papers.split_ack import criteria
 from windlass_lab.papers.split_ack.plan import CHAPTER_2, COMPLETION
 from windlass_lab.papers.split_ack.servers import SERVERS

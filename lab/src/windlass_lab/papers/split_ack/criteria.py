@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from windlass_lab.core.criterion import Basis, Criterion
+from windlass_lab.core.verdicts.criterion import Basis, Criterion
 
 FIRST_RESULT, FIRST_SURVEY = date(2026, 11, 22), date(2026, 11, 27)
 FIRST_THEORY = date(2026, 11, 29)

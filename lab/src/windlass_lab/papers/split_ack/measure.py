@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path
 
 from windlass_lab.core.errors import RunError
-from windlass_lab.core.model import Experiment
-from windlass_lab.core.reference import Published
-from windlass_lab.core.reproduce import Gathered
-from windlass_lab.core.request import Progress
-from windlass_lab.core.servers import Population, ServerCase
+from windlass_lab.core.experiments.model import Experiment
+from windlass_lab.core.experiments.reference import Published
+from windlass_lab.core.experiments.servers import Population, ServerCase
+from windlass_lab.core.pipeline.reproduce import Gathered
+from windlass_lab.core.pipeline.request import Progress
 from windlass_lab.papers.split_ack import summary, topology
 from windlass_lab.papers.split_ack.population import mixed
 from windlass_lab.papers.split_ack.topology import CLIENT, Network, Place
@@ -41,7 +41,7 @@ class Servers:
     runs: int = 5
     commands: list[str] = field(default_factory=list)
 
-    def probe(self, case: ServerCase, *words: str) -> list[str]:
+    def probe(self, case: ServerCase, *arguments: str) -> list[str]:
         """A command of `windlass probe`, as it is run."""
         runs = min(case.most_runs or self.runs, self.runs)
         tests = ("--split", case.splits, "--force") if case.splits else ("--tests", case.tests)
@@ -50,9 +50,9 @@ class Servers:
             *("--timeout", f"{case.timeout_s:g}s", "--json"),
         ]
         # Paths are of this run alone.
-        shown = [Path(word).name if word.startswith("/") else word for word in words]
+        shown = [Path(word).name if word.startswith("/") else word for word in arguments]
         self.commands.append(" ".join(["windlass", "probe", *shown, *measuring]))
-        return [str(self.windlass), "probe", *words, *measuring]
+        return [str(self.windlass), "probe", *arguments, *measuring]
 
     def add_to(
         self, gathered: Gathered, experiments: Sequence[Experiment], progress: Progress
@@ -157,8 +157,8 @@ def _survey(servers: Servers, case: ServerCase, population: Population, progress
         with _standing(net, servers.windlass) as bed:
             _wait_for_all(bed, net)
             begin = time.monotonic()
-            words = ["survey", str(hosts), "--out", str(out), "--rate", str(population.rate)]
-            command = servers.probe(case, *words)
+            arguments = ["survey", str(hosts), "--out", str(out), "--rate", str(population.rate)]
+            command = servers.probe(case, *arguments)
             name = f"survey-{case.name}"
             with _output(bed, name).open("w") as stdout, bed.log(name).open("w") as log:
                 process = bed.start(name, CLIENT, command, stdout=stdout, stderr=log)
@@ -187,10 +187,10 @@ def _mixed(servers: Servers, population: Population) -> str:
     return out.getvalue()
 
 
-def _population(servers: Servers, population: Population, *words: str) -> str:
+def _population(servers: Servers, population: Population, *arguments: str) -> str:
     command = [
         *("probe", "population", str(population.count), "--seed", str(population.seed)),
-        *("--rtt-max", f"{population.rtt_max_ms}ms", *words),
+        *("--rtt-max", f"{population.rtt_max_ms}ms", *arguments),
     ]
     servers.commands.append(" ".join(["windlass", *command]))
     printed = subprocess.run(

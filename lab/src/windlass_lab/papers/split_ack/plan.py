@@ -2,8 +2,8 @@
 that they stand for.
 """
 
-from windlass_lab.core.model import Quantity
-from windlass_lab.core.servers import (
+from windlass_lab.core.experiments.model import Quantity
+from windlass_lab.core.experiments.servers import (
     EngineServer,
     KernelServer,
     LwipServer,

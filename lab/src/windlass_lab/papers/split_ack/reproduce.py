@@ -1,15 +1,12 @@
 """Runs the experiments on split ACKs: simulated, and with the probe against servers."""
 
 from windlass_lab.core.errors import LabError
-from windlass_lab.core.locate import find_experiments
-from windlass_lab.core.model import Experiment
-from windlass_lab.core.reproduce import reproduce as run_and_judge
-from windlass_lab.core.request import Request
-from windlass_lab.core.windlass import Sampling
-from windlass_lab.papers.split_ack.lacking import lacking
+from windlass_lab.core.experiments.model import Experiment
+from windlass_lab.core.pipeline.reproduce import reproduce_request
+from windlass_lab.core.pipeline.request import Request
 from windlass_lab.papers.split_ack.measure import Servers
+from windlass_lab.papers.split_ack.requirements import missing_requirement
 
-REPLICATES = 20
 RUNS_OF_A_TEST = 10
 
 
@@ -20,16 +17,8 @@ def reproduce(request: Request) -> tuple[dict, dict]:
     Raises `LabError` where it cannot start, `RunError` where a run fails.
     """
     request.refuse_options_of_tests()
-    scenarios = find_experiments(request.experiments_folder, request.paper.id)
-    return run_and_judge(
-        request.paper,
-        possible(request),
-        request.windlass,
-        scenarios,
-        Sampling(request.replicates or REPLICATES, request.jobs, request.seed, brief=request.check),
-        request.progress,
-        [Servers(request.windlass.path, request.runs or RUNS_OF_A_TEST)],
-    )
+    servers = Servers(request.windlass.path, request.runs or RUNS_OF_A_TEST)
+    return reproduce_request(request, possible(request), [servers])
 
 
 def possible(request: Request) -> list[Experiment]:
@@ -38,7 +27,7 @@ def possible(request: Request) -> list[Experiment]:
     Raises `LabError` where none of the experiments can run.
     """
     experiments = request.experiments
-    reasons = {e.id: lacking(e.servers) if e.servers else "" for e in experiments}
+    reasons = {e.id: missing_requirement(e.servers) if e.servers else "" for e in experiments}
     rest = [e for e in experiments if not reasons[e.id]]
     without: dict[str, list[str]] = {}
     for id_, reason in reasons.items():

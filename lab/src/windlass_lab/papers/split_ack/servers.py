@@ -5,8 +5,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.model import (
+from windlass_lab.core.experiments.model import (
     Arithmetic,
     AtLeast,
     BarPlot,
@@ -19,8 +18,9 @@ from windlass_lab.core.model import (
     Statement,
     TestsPlot,
 )
-from windlass_lab.core.servers import SPLITS, ServerCase
-from windlass_lab.core.verdict import Tolerance
+from windlass_lab.core.experiments.servers import SPLITS, ServerCase
+from windlass_lab.core.statistics.bounds import Bounds
+from windlass_lab.core.verdicts.verdict import Tolerance
 from windlass_lab.papers.split_ack import criteria, plan
 from windlass_lab.papers.split_ack.arithmetic import predicted_packets
 from windlass_lab.papers.split_ack.survey import POPULATION_EXPERIMENT

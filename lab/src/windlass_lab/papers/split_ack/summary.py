@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from windlass_lab.core.servers import SPLITS
+from windlass_lab.core.experiments.servers import SPLITS
 from windlass_lab.papers.split_ack.aggregate import aggregate
 
 REACTIONS = (

@@ -5,8 +5,7 @@ figures 4.14 to 4.17, statement by statement. The scan has no pictures.
 import math
 from typing import NamedTuple
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.model import (
+from windlass_lab.core.experiments.model import (
     AtLeast,
     Check,
     Experiment,
@@ -16,13 +15,14 @@ from windlass_lab.core.model import (
     Shown,
     Statement,
 )
-from windlass_lab.core.verdict import Tolerance
+from windlass_lab.core.statistics.bounds import Bounds
+from windlass_lab.core.verdicts.verdict import Tolerance
 from windlass_lab.papers.split_ack import criteria, plan
 from windlass_lab.papers.split_ack.population import mean_data_packets
 
 _NAME = plan.POPULATION.name
-# Some, as the thesis says, are six of 600 at least: losses move two or three from run to run.
-_SOME = 0.01
+# "Some" of the thesis are six of 600 at least: losses move two or three from run to run.
+_SHARE_MIN = 0.01
 # The increase that 600 sites show in four cases of five, where 20 of them come into a range or
 # leave it: 1.96 + 0.84 standard errors of 20 moves, 12.5 sites.
 _SHOWN = 0.02
@@ -30,7 +30,7 @@ _FEW = 0.1
 # A change that counts: a tenth.
 _UNCHANGED, _MORE = Bounds(0.9, 1.1), Bounds(low=1.1)
 # More. All servers are counted, not a sample, so any difference is real.
-_ANY_MORE = Bounds(low=math.nextafter(1.0, 2.0))
+_INCREASE = Bounds(low=math.nextafter(1.0, 2.0))
 
 
 def _built(key: str, label: str, says: str, means: Bounds, headline: bool = False) -> Statement:
@@ -80,7 +80,9 @@ STATEMENTS: dict[str, tuple[Statement, ...]] = {
             "no peak at 16 to 17",
             Bounds(high=15),
         ),
-        _built("all.gaining", "share that gains", "a small number of sites", Bounds(_SOME, _FEW)),
+        _built(
+            "all.gaining", "share that gains", "a small number of sites", Bounds(_SHARE_MIN, _FEW)
+        ),
         _built(
             "all.said.counts-bytes",
             "share without reaction",
@@ -91,7 +93,7 @@ STATEMENTS: dict[str, tuple[Statement, ...]] = {
             "all.negative_less_gaining",
             "share that loses, less share that gains",
             "most that reacted did so poorly",
-            Bounds(low=_SOME),
+            Bounds(low=_SHARE_MIN),
         ),
     ),
     "Table 4.12": (
@@ -108,7 +110,7 @@ STATEMENTS: dict[str, tuple[Statement, ...]] = {
             "all.spread",
             "test A, spread of all packets over that of data packets",
             "more spread out",
-            _ANY_MORE,
+            _INCREASE,
         ),
     ),
     "4.17": (

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.model import (
+from windlass_lab.core.experiments.model import (
     Arithmetic,
     Case,
     Check,
@@ -15,7 +14,8 @@ from windlass_lab.core.model import (
     Shown,
     Statement,
 )
-from windlass_lab.core.verdict import Tolerance
+from windlass_lab.core.statistics.bounds import Bounds
+from windlass_lab.core.verdicts.verdict import Tolerance
 from windlass_lab.papers.split_ack import arithmetic, criteria
 from windlass_lab.papers.split_ack.plan import CHAPTER_2, COMPLETION
 

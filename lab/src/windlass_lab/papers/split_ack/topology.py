@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from windlass_lab.core.servers import (
+from windlass_lab.core.experiments.servers import (
     PAGE_BYTES,
     RTT_MS,
     EngineServer,

@@ -1,8 +1,8 @@
 """The paper in the lab's catalogue: an experiment for each of its network environments."""
 
-from windlass_lab.core.model import Experiment, Paper
+from windlass_lab.core.experiments.model import Experiment, Paper
 from windlass_lab.papers.tou import criteria
-from windlass_lab.papers.tou.beside import reproduce as beside
+from windlass_lab.papers.tou.beside import catalogue as beside
 from windlass_lab.papers.tou.plan import CELLS, EMULATED, PAPER, Cell
 
 _CHAPTER = "5.2 Test results"

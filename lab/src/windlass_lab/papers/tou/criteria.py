@@ -2,17 +2,17 @@
 
 from datetime import date
 
-from windlass_lab.core.bounds import Bounds
-from windlass_lab.core.criterion import Basis, Criterion
-from windlass_lab.core.verdict import Asked
+from windlass_lab.core.statistics.bounds import Bounds
+from windlass_lab.core.verdicts.criterion import Basis, Criterion
+from windlass_lab.core.verdicts.verdict import Asked
 
 _REQUIRED = "requirements for ToU"
-FIRST_RESULT, FIRST_BESIDE = date(2026, 11, 22), date(2026, 11, 28)
+FIRST_RESULT = date(2026, 11, 22)
 FIRST_STATEMENT, FIRST_EMULATED = date(2026, 11, 27), date(2026, 11, 29)
 
 
-def _required(bounds: Bounds, why: str, set_on: date = FIRST_RESULT) -> Asked:
-    return Asked(bounds, Criterion(why, _REQUIRED, set_on, Basis.BEFORE))
+def _required(bounds: Bounds, why: str) -> Asked:
+    return Asked(bounds, Criterion(why, _REQUIRED, FIRST_RESULT, Basis.BEFORE))
 
 
 TIME = _required(
@@ -28,13 +28,10 @@ OWN_LOSSES = Asked(
         Basis.THEORY,
     ),
 )
-BESIDE = _required(
-    Bounds(0.67, 1.5), "between two thirds of a kernel's share and one and a half", FIRST_BESIDE
-)
 
 
-def said(where: str, words: str) -> Criterion:
+def said(where: str, rule: str) -> Criterion:
     """A sentence of the paper by the rule that stands beside it."""
     return Criterion(
-        f"the sentence's words: {words}", f"section {where}", FIRST_STATEMENT, Basis.PAPER
+        f"the sentence's words: {rule}", f"section {where}", FIRST_STATEMENT, Basis.PAPER
     )

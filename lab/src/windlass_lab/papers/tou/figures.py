@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from windlass_lab.core.plot_parts import Drawn, Panel, line
-from windlass_lab.core.text import NONE, figure
+from windlass_lab.core.plots.parts import Drawn, Panel, line
+from windlass_lab.core.text.numbers import NONE, figure
 from windlass_lab.papers.tou.judge import Runs
 from windlass_lab.papers.tou.plan import (
     CONTENDERS,

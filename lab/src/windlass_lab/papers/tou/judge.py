@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from statistics import median, stdev
 
-from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.interval import of_median
-from windlass_lab.core.verdict import (
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.statistics.interval import of_median
+from windlass_lab.core.verdicts.verdict import (
     NOT_ENOUGH_RUNS,
     UNDECIDED,
     Asked,
@@ -85,10 +84,9 @@ def _ratio(
     if not ratios:
         return
     judged = whole and enough(ratios)
-    spread = stdev(ratios) if len(ratios) > 1 else 0.0
     subject = Subject(
         f"{cell.label}: {what}, {above.label} over {below.label}",
-        measured=Estimate(median(ratios), spread, len(ratios)),
+        measured=Estimate.of(ratios),
         headline=asked is _TIME and not below.tuned,
         case=cell.name,
         key=f"{what}.{above.name}.{below.name}",
@@ -154,7 +152,7 @@ def _sent_again(cell: Cell, contender: Contender, runs: Runs) -> Iterator[Compar
     if not found:
         return
     extra = [run.retransmitted - run.lost for run in found]
-    spread = stdev(extra) if len(extra) > 1 else 0.0
     what = f"{cell.label}: sent again for nothing, {contender.label}"
-    measured = Estimate(float(median(extra)), spread, len(extra))
-    yield informative(Subject(what, "segments", measured=measured, case=cell.name, key="again"))
+    yield informative(
+        Subject(what, "segments", measured=Estimate.of(extra), case=cell.name, key="again")
+    )

@@ -1,20 +1,17 @@
 """The report of ToU beside the kernel, from its result."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from windlass_lab.core import output, text
-from windlass_lab.core.document import experiment_document
-from windlass_lab.core.model import Paper
-from windlass_lab.core.page import judged_tiles, render, verdict_tables
-from windlass_lab.core.plot_parts import Drawn, as_csv
-from windlass_lab.core.verdict import Comparison
+from windlass_lab.core.pipeline.document import experiment_document
+from windlass_lab.core.plots.parts import Drawn
+from windlass_lab.core.report.page import verdict_tables
+from windlass_lab.core.report.report import Content, unjudged
+from windlass_lab.core.verdicts.verdict import Comparison
 from windlass_lab.papers.tou import criteria, figures
-from windlass_lab.papers.tou.beside import reproduce as beside
 from windlass_lab.papers.tou.catalogue import FIGURES, SHORT, cells_of
 from windlass_lab.papers.tou.judge import Runs, judge
 from windlass_lab.papers.tou.plan import TOU_NONE, Cell, Test
-from windlass_lab.papers.tou.runs import read_run
 from windlass_lab.papers.tou.statements import KEY, judge_statements
 
 
@@ -29,55 +26,19 @@ def experiments(ids: Sequence[str], runs: Runs, scale: float) -> list[dict]:
     return found
 
 
-def files(paper: Paper, results: Mapping, _series: Mapping) -> dict[str, str]:
-    """Every file that is made from a result, by its path in the directory."""
-    if beside.is_asked([document["id"] for document in results["experiments"]]):
-        return beside.files(paper, results)
-    runs = {
-        name: {int(seed): read_run(**run) for seed, run in summary["runs"].items()}
-        for name, summary in results["summaries"].items()
-    }
-    scale = results["scale"]
-    sections = [_section(paper, document, runs, scale) for document in results["experiments"]]
-    data = {f"{output.DATA}/{d.id}.csv": as_csv(d) for s in sections for d in s["drawn"]}
-    return {
-        output.REPORT: render(paper, results, sections),
-        output.SUMMARY: text.summary(paper, results),
-        **data,
-    }
-
-
 def _cells(id_: str, scale: float) -> list[Cell]:
     """The cells of an experiment with the bytes that were sent."""
     return [replace(cell, megabytes=cell.megabytes * scale) for cell in cells_of(id_)]
 
 
-def _section(paper: Paper, document: Mapping, runs: Runs, scale: float) -> dict:
-    experiment = next(each for each in paper.experiments if each.id == document["id"])
-    comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
-    cells = _cells(experiment.id, scale)
-    drawn = _drawn(experiment.id, cells, runs)
-    return {
-        "experiment": experiment,
-        "tally": text.tally(comparisons),
-        "verdict": text.section_verdict(comparisons),
-        "tiles": judged_tiles(comparisons),
-        "tables": _tables(comparisons),
-        "powers": [
-            figures.throughputs(cells, runs),
-            figures.times(cells, runs),
-            figures.windows(cells, runs),
-            figures.timeouts(cells, runs),
-        ],
-        "plots": [
-            {"drawn": each, "says": "", "verdict": "", "passed": True, "judged": False}
-            for each in drawn
-        ],
-        "drawn": drawn,
-    }
+def content(id_: str, runs: Runs, scale: float) -> Content:
+    """The tables and plots of an experiment."""
+    cells = _cells(id_, scale)
+    tables = (figures.throughputs, figures.times, figures.windows, figures.timeouts)
+    return Content([each(cells, runs) for each in tables], unjudged(_drawn(id_, cells, runs)))
 
 
-def _tables(comparisons: Sequence[Comparison]) -> list[dict]:
+def tables(comparisons: Sequence[Comparison]) -> list[dict]:
     """Tables of the cells: the paper's statements, the lab's bounds, figures for information."""
     said = [each for each in comparisons if each.key.startswith(KEY)]
     own = verdict_tables([each for each in comparisons if each not in said], ["measured"])

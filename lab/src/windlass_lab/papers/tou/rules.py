@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from statistics import mean, median, stdev
+from statistics import mean, median
 
-from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.interval import Interval, of_median
-from windlass_lab.core.text import figure
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.statistics.interval import Interval, of_median
+from windlass_lab.core.text.numbers import figure
 from windlass_lab.papers.tou.judge import Runs, paired
 from windlass_lab.papers.tou.plan import Cell, Contender, Test
 from windlass_lab.papers.tou.runs import Run
@@ -32,11 +32,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule in words, and its test, which answers None where a contender has no runs. It `orders`
-    tests, or bounds a figure.
+    """The text of a rule, and its test, which answers None where a contender has no runs. A rule
+    `orders` tests, or bounds a figure.
     """
 
-    words: str
+    text: str
     test: Callable[[Runs], Answer | None]
     orders: bool = False
 
@@ -45,7 +45,7 @@ Of = Callable[[Run], float]
 
 
 def ratio(
-    cell: Cell, above: Contender, below: Contender, of: Of, bounds: tuple[float, float], words: str
+    cell: Cell, above: Contender, below: Contender, of: Of, bounds: tuple[float, float], text: str
 ) -> Rule:
     """The median ratio of the pairs lies from the first of `bounds` to below the second."""
 
@@ -53,14 +53,14 @@ def ratio(
         found = paired(Test(cell, above), Test(cell, below), of, runs)
         return _within(found, median, bounds) if found else None
 
-    return Rule(words, test)
+    return Rule(text, test)
 
 
 def level(
     tests: Sequence[Test],
     of: Of,
     bounds: tuple[float, float],
-    words: str,
+    text: str,
     middle: Callable[[Sequence[float]], float] = median,
 ) -> Rule:
     """The middle of a figure over all runs of the tests lies from the first of `bounds` to below
@@ -74,7 +74,7 @@ def level(
         answer = _within([value for each in found for value in each], middle, bounds)
         return replace(answer, seeds=min(map(len, found)))
 
-    return Rule(words, test)
+    return Rule(text, test)
 
 
 def covers(single: Test, of: Callable[[Run], float | None], published: float) -> Rule:
@@ -86,9 +86,8 @@ def covers(single: Test, of: Callable[[Run], float | None], published: float) ->
         if not found:
             return None
         low, high = min(found), max(found)
-        middle = Estimate(median(found), stdev(found) if len(found) > 1 else 0.0, len(found))
         answer = f"{figure(low)} to {figure(high)}"
-        return Answer(low <= published <= high, len(all_), middle, answer)
+        return Answer(low <= published <= high, len(all_), Estimate.of(found), answer)
 
     return Rule("a single run: between the least and the most of the seeds", test)
 
@@ -125,7 +124,7 @@ def share(
     tests: Sequence[Test],
     has: Callable[[Run], bool],
     bounds: tuple[float, float],
-    words: str,
+    text: str,
 ) -> Rule:
     """The share of all runs of the tests that have something lies from the first of `bounds` to the
     second.
@@ -141,7 +140,7 @@ def share(
         answer = f"{sum(all_)} of {len(all_)} runs"
         return Answer(low <= part.mean <= high, min(map(len, found)), part, answer)
 
-    return Rule(words, test)
+    return Rule(text, test)
 
 
 def _runs(test: Test, runs: Runs) -> list[Run]:
@@ -153,8 +152,7 @@ def _within(
     middle: Callable[[Sequence[float]], float],
     bounds: tuple[float, float],
 ) -> Answer:
-    spread = stdev(found) if len(found) > 1 else 0.0
-    measured = Estimate(float(middle(found)), spread, len(found))
+    measured = Estimate.of(found, middle)
     low, high = bounds
     inside = low <= measured.mean < high
     if middle is not median:

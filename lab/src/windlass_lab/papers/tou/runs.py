@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from windlass_lab.core.run_lines import RunLines
-from windlass_lab.papers.tou.course import Course
+from windlass_lab.papers.tou.window import WindowFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class Run:
     dropped: int
     load: float
     mss: int
-    course: Course
+    course: WindowFigures
     curve: Curve | None = None
 
     @property
@@ -50,12 +48,4 @@ class Run:
 
 def read_run(course: Mapping, curve: Mapping | None = None, **fields: Any) -> Run:
     """A run from the fields of its line. Raises `TypeError` where some are missing."""
-    return Run(**fields, course=Course(**course), curve=Curve(**curve) if curve else None)
-
-
-class Store(RunLines[Run]):
-    """The file of the runs."""
-
-    def __init__(self, path: Path, made_by: object, resume: bool) -> None:
-        """Begins a file, or goes on with one. Raises `LabError` where it cannot be written."""
-        super().__init__(path, made_by, resume, read_run)
+    return Run(**fields, course=WindowFigures(**course), curve=Curve(**curve) if curve else None)

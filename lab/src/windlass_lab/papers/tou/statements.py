@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, nextafter
 
-from windlass_lab.core.verdict import (
+from windlass_lab.core.verdicts.verdict import (
     BOUND,
     FAIL,
     NOT_ENOUGH_RUNS,
@@ -83,12 +83,12 @@ def _judged(statement: Statement, runs: Runs, whole: bool) -> Comparison:
     )
     if statement.rule is None:
         return informative(subject, f"not tested: {statement.reason}")
-    criterion = criteria.said(statement.where, statement.rule.words)
+    criterion = criteria.said(statement.where, statement.rule.text)
     subject = replace(subject, criterion=criterion)
     answer = statement.rule.test(runs)
     if answer is None:
         why = "not run" if whole else unjudged((), whole)
-        return replace(informative(subject, why), allowed=statement.rule.words, paper=UNDECIDED)
+        return replace(informative(subject, why), allowed=statement.rule.text, paper=UNDECIDED)
     seeds = range(answer.seeds)
     judged = whole and enough(seeds)
     why = answer.found if judged else unjudged(seeds, whole)
@@ -97,7 +97,7 @@ def _judged(statement: Statement, runs: Runs, whole: bool) -> Comparison:
     shown = informative(replace(subject, measured=answer.measured), why)
     return replace(
         shown,
-        allowed=statement.rule.words,
+        allowed=statement.rule.text,
         paper=(PASS if answer.met else FAIL) if judged else UNDECIDED,
         interval=(answer.span.low, answer.span.high) if answer.span else None,
         kind=ORDER if statement.rule.orders else BOUND,
@@ -125,14 +125,14 @@ def _cell(experiment: str, rtt_ms: int) -> Cell:
     return next(cell for cell in cells_of(experiment) if cell.rtt_ms == rtt_ms)
 
 
-def _windows(experiment: str, where: str, words: str) -> list[Statement]:
+def _windows(experiment: str, where: str, says: str) -> list[Statement]:
     return [
         Statement(
             f"{experiment}.windows.rtt{cell.rtt_ms}",
             experiment,
             where,
             f"mean cwnd, ToU over TCP, {cell.rtt_ms} ms",
-            words,
+            says,
             rule=ratio(cell, TOU_CLASSIC, TUNED_RENO, _cwnd, CLOSE, "0.85 to 1.15"),
         )
         for cell in cells_of(experiment)

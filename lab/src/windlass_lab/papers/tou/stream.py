@@ -11,12 +11,9 @@ import time
 from collections.abc import Iterator
 
 from windlass_lab.testbed.sample import Sample, of_socket
+from windlass_lab.testbed.sockets import LISTENING, connected
 
 _CHUNK = bytes(1 << 18)
-LISTENING = "listening"
-# asm-generic/socket.h. With a limit, however high, TCP paces by itself.
-SO_MAX_PACING_RATE = 47
-UNLIMITED_BYTES_PER_S = 2**31 - 1
 
 
 def receive(address: str, port: int) -> None:
@@ -32,12 +29,7 @@ def receive(address: str, port: int) -> None:
 
 def send(address: str, port: int, size: int, controller: str, sample_s: float, paced: bool) -> dict:
     """Sends `size` bytes: how long until the receiver had all of them, and samples meanwhile."""
-    with socket.socket() as connection:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, controller.encode())
-        if paced:
-            connection.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, UNLIMITED_BYTES_PER_S)
-        connection.connect((address, port))
-        connection.setblocking(False)
+    with connected(address, port, controller, paced) as connection:
         begin = time.monotonic()
         samples = list(_sampled(connection, size, sample_s))
         seconds = time.monotonic() - begin

@@ -2,11 +2,11 @@
 
 from windlass_lab.papers.tou.losses import Losses
 from windlass_lab.papers.tou.plan import QUEUE_PACKETS, RATE, Cell, Test, sysctls
-from windlass_lab.testbed.topology import Experiment, Flow, Node, Program, Topology
+from windlass_lab.testbed import link
+from windlass_lab.testbed.topology import Experiment, Flow, Node, Topology
 
 CLIENT, SERVER = "client", "server"
 ADDRESSES = {CLIENT: "10.77.0.1", SERVER: "10.77.0.2"}
-LINK = "link"
 
 
 def experiment(test: Test, losses: Losses) -> Experiment:
@@ -14,19 +14,15 @@ def experiment(test: Test, losses: Losses) -> Experiment:
     settings = sysctls(test.contender)
     delay = f'rate = "{RATE}", delay = "{test.cell.rtt_ms / 2:g}ms"'
     queue = f'queue = {{ kind = "droptail", limit = "{QUEUE_PACKETS} packets" }}'
-    ports = _port(CLIENT, f"{delay}{_varied(test.cell)}, {queue}, loss = {losses.to_toml()}")
-    ports += _port(SERVER, f"{delay}, {queue}")
-    link = Program(
-        LINK,
-        ["{windlass}", "link", "run", "{file:link.toml}", "--json"],
-        files={"link.toml": f"schema = 1\n{ports}"},
-        ready=[f"{CLIENT}/{CLIENT}", f"{SERVER}/{SERVER}"],
-    )
+    ports = [
+        _port(CLIENT, f"{delay}{_varied(test.cell)}, {queue}, loss = {losses.to_toml()}"),
+        _port(SERVER, f"{delay}, {queue}"),
+    ]
     return Experiment(
         name=test.name,
         topology=Topology([Node(CLIENT, settings), Node(SERVER, settings)]),
         flows=[Flow("transfer", CLIENT, SERVER, test.contender.controller, app="command")],
-        programs=[link],
+        programs=[link.program(ports, ["--json"])],
         tcp_probe=False,
     )
 
@@ -38,11 +34,5 @@ def _varied(cell: Cell) -> str:
     return keys + (f", duplicate = {cell.duplicate:g}" if cell.duplicate else "")
 
 
-def _port(name: str, up: str) -> str:
-    return f"""
-[[ports]]
-name = "{name}"
-namespace = "{{node:{name}}}"
-addresses = ["{ADDRESSES[name]}/24"]
-up = {{ {up} }}
-"""
+def _port(name: str, up: str) -> link.Port:
+    return link.Port(name, f"{ADDRESSES[name]}/24", f"{{ {up} }}")

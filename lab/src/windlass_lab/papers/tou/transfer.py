@@ -5,7 +5,6 @@ standard output.
 import csv
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -15,11 +14,10 @@ from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
-from windlass_lab.core import child
 from windlass_lab.core.errors import RunError
-from windlass_lab.core.thin import thin
+from windlass_lab.core.pipeline import child
+from windlass_lab.core.statistics.thin import thin
 from windlass_lab.papers.tou import losses, topology
-from windlass_lab.papers.tou.course import Row, course
 from windlass_lab.papers.tou.plan import (
     PAPER_MIN_RTO,
     PAPER_PROFILE,
@@ -31,8 +29,10 @@ from windlass_lab.papers.tou.plan import (
     Test,
 )
 from windlass_lab.papers.tou.runs import Curve, Run
-from windlass_lab.papers.tou.stream import LISTENING
-from windlass_lab.testbed.bed import Testbed, wait_until
+from windlass_lab.papers.tou.window import Row, window_figures
+from windlass_lab.testbed import link
+from windlass_lab.testbed.bed import FIRST, Testbed, wait_until
+from windlass_lab.testbed.sockets import LISTENING
 
 _PORT = 7000
 # The send buffer of ToU: larger than the receiver's window, so that it is no limit.
@@ -40,9 +40,6 @@ _SEND_BUFFER_BYTES = 2 * WINDOW_BYTES
 _READY_S = 60.0
 _TICK_S = 0.05
 _CURVE_POINTS = 800
-# A kernel's TCP does its work before any program; ToU is one. So both ends of both go before what
-# else the machine does, or its load would be measured.
-_FIRST = ("chrt", "--fifo", "1")
 # Programs that a test starts: of these the log's last line tells why one failed.
 _RECEIVER, _SENDER = "receiver", "sender"
 # How Linux reports that there is no threshold yet.
@@ -59,7 +56,7 @@ class Transfer(NamedTuple):
 
 
 def measure(test: Test, seed: int, scale: float, windlass: Path, traced: bool = False) -> Run:
-    """Builds the network, transfers, removes it. `traced` keeps the window's course.
+    """Builds the network, transfers, removes it. `traced` keeps the window over time.
 
     Raises `RunError` where that fails.
     """
@@ -72,7 +69,7 @@ def measure(test: Test, seed: int, scale: float, windlass: Path, traced: bool = 
     ):
         transfer = _by_tou if test.contender.is_tou else _by_kernel
         made = transfer(bed, test, size, windlass, Path(out))
-        path = _path(bed)
+        path = link.path(link.report(bed), topology.CLIENT, "up")
     rows, no_control = made.rows, test.contender == TOU_NONE
     return Run(
         seconds=made.seconds,
@@ -85,7 +82,7 @@ def measure(test: Test, seed: int, scale: float, windlass: Path, traced: bool = 
         dropped=sum(path["dropped"].values()),
         load=os.getloadavg()[0],
         mss=made.mss,
-        course=course(rows),
+        course=window_figures(rows),
         curve=_curve(rows, WINDOW_BYTES / made.mss if no_control else inf) if traced else None,
     )
 
@@ -145,14 +142,7 @@ def _by_tou(bed: Testbed, test: Test, size: int, windlass: Path, out: Path) -> T
 
 
 def _serve(bed: Testbed, command: Sequence[str], listens: str) -> None:
-    with bed.log(_RECEIVER).open("w") as log:
-        process = bed.start(
-            _RECEIVER,
-            topology.SERVER,
-            [*_FIRST, *command],
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
+    process = bed.start_logged(_RECEIVER, topology.SERVER, [*FIRST, *command])
     wait_until(
         lambda: process.poll() is not None or listens in bed.log(_RECEIVER).read_text(),
         "the receiver does not listen",
@@ -163,17 +153,14 @@ def _serve(bed: Testbed, command: Sequence[str], listens: str) -> None:
 
 
 def _send(bed: Testbed, command: Sequence[str]) -> dict:
-    printed = bed.scratch / "sender.json"
-    with printed.open("w") as out, bed.log(_SENDER).open("w") as log:
-        command = [*_FIRST, *command]
-        process = bed.start(_SENDER, topology.CLIENT, command, stdout=out, stderr=log)
+    process = bed.start_client(_SENDER, topology.CLIENT, [*FIRST, *command])
     while process.poll() is None:
         bed.check_alive()
         time.sleep(_TICK_S)
     if process.returncode != 0:
         raise RunError(f"the sender: status {process.returncode}: {bed.complaint(_SENDER)}")
     try:
-        return json.loads(printed.read_text())
+        return json.loads(bed.report(_SENDER).read_text())
     except ValueError as error:
         raise RunError(f"the sender's report cannot be read: {error}") from error
 
@@ -194,17 +181,6 @@ def _trace(file: Path, mss: int) -> list[Row]:
         ]
         for row in rows
     ]
-
-
-def _path(bed: Testbed) -> dict:
-    """The link's counters for packets from the client."""
-    bed.end(topology.LINK)
-    last = bed.log(topology.LINK).read_text().splitlines()[-1:]
-    try:
-        paths = json.loads(last[0])["paths"]
-        return next(p for p in paths if (p["port"], p["direction"]) == (topology.CLIENT, "up"))
-    except (ValueError, KeyError, IndexError, StopIteration, TypeError) as error:
-        raise RunError(f"the link's figures cannot be read: {error!r}") from error
 
 
 def _curve(rows: Sequence[Row], limit: float) -> Curve:

@@ -10,8 +10,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from windlass_lab.papers.tou.stream import LISTENING, SO_MAX_PACING_RATE, UNLIMITED_BYTES_PER_S
 from windlass_lab.testbed.sample import of_socket
+from windlass_lab.testbed.sockets import LISTENING, connected
 
 _CHUNK = bytes(1 << 17)
 
@@ -43,7 +43,7 @@ def send(
     address: str, port: int, count: int, controller: str, paced: bool, omit_s: float, lasts_s: float
 ) -> dict:
     """Sends by `count` connections; the bytes acknowledged in `lasts_s` seconds after `omit_s`."""
-    connections = [_connect(address, port, controller, paced) for _ in range(count)]
+    connections = [connected(address, port, controller, paced) for _ in range(count)]
     begin = time.monotonic()
     _fill(connections, begin + omit_s)
     before, from_s = _acknowledged(connections), time.monotonic()
@@ -59,16 +59,6 @@ def send(
         "bytes": [end - start for start, end in zip(before, after, strict=True)],
         "seconds": to_s - from_s,
     }
-
-
-def _connect(address: str, port: int, controller: str, paced: bool) -> socket.socket:
-    connection = socket.socket()
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, controller.encode())
-    if paced:
-        connection.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, UNLIMITED_BYTES_PER_S)
-    connection.connect((address, port))
-    connection.setblocking(False)
-    return connection
 
 
 def _fill(connections: Sequence[socket.socket], until: float) -> None:

@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import exp, log
-from statistics import median, stdev
+from statistics import median
 
-from windlass_lab.core.estimate import Estimate
-from windlass_lab.core.interval import Interval
-from windlass_lab.core.ratios import ratio
-from windlass_lab.core.text import NONE, figure
-from windlass_lab.core.verdict import (
+from windlass_lab.core.statistics.estimate import Estimate
+from windlass_lab.core.statistics.ratios import ratio
+from windlass_lab.core.text.numbers import NONE, figure
+from windlass_lab.core.verdicts.verdict import (
     NOT_ENOUGH_RUNS,
     UNDECIDED,
     Comparison,
@@ -17,7 +16,7 @@ from windlass_lab.core.verdict import (
     informative,
     within,
 )
-from windlass_lab.papers.tou import criteria
+from windlass_lab.papers.tou.beside import criteria
 from windlass_lab.papers.tou.beside.plan import (
     RUNS,
     SIDES,
@@ -59,8 +58,7 @@ def _default(cell: Cell, runs: Runs, judged: bool) -> Iterator[Comparison]:
         yield replace(informative(about, why), verdict=UNDECIDED)
         return
     ours, theirs = ([r.share for r in runs[Test(cell, s).name]] for s in (TOU, neighbours(cell)))
-    found = ratio(ours, theirs)
-    yield within(about, asked.bounds, Interval(found.low, found.high))
+    yield within(about, asked.bounds, ratio(ours, theirs).interval)
 
 
 def _shown(cell: Cell, side: Side, runs: Runs) -> Iterator[Comparison]:
@@ -88,8 +86,7 @@ def over_the_kernel(cell: Cell, side: Side, runs: Runs) -> Estimate | None:
         return None
     middle = middle_share(theirs)
     shares = [run.share / middle for run in ours]
-    spread = stdev(shares) if len(shares) > 1 else 0.0
-    return Estimate(middle_share(ours) / middle, spread, len(shares))
+    return Estimate.of(shares, lambda _: middle_share(ours) / middle)
 
 
 def middle_share(runs: Sequence[Run]) -> float:

@@ -1,4 +1,4 @@
-"""The cells in which ToU shares a link with the kernel's TCP, who takes part, and the criterion."""
+"""The cells in which ToU shares a link with the kernel's TCP, and who takes part."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,6 @@ OMIT_S, LASTS_S = 4, 10
 LEAD_S = 0.1
 # Runs of a cell, of which the median is judged.
 RUNS = 10
-# The median share of ToU over that of the kernel in its place must lie between these.
-LOW, HIGH = 0.67, 1.5
 # A run in which the link delivered one packet in a hundred later than that is repeated.
 LATE_MS_MAX = 1.0
 

@@ -1,201 +1,83 @@
-"""Runs the cells on this machine, several testbeds at a time, and gathers one result document."""
+"""Runs the cells on this machine, several testbeds at a time."""
 
-import subprocess
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
+from dataclasses import asdict, replace
 
-from windlass_lab import __version__
-from windlass_lab.core import child, output, provenance, text
-from windlass_lab.core.choose import select
-from windlass_lab.core.document import experiment_document
-from windlass_lab.core.errors import RunError
-from windlass_lab.core.model import Experiment, Paper
-from windlass_lab.core.page import judged_tiles, render, verdict_tables
-from windlass_lab.core.request import Progress, Request
-from windlass_lab.core.run_lines import RunLines
-from windlass_lab.core.verdict import Comparison
-from windlass_lab.papers.tou import criteria
+from windlass_lab.core import provenance
+from windlass_lab.core.pipeline.campaign import Campaign, Runs
+from windlass_lab.core.pipeline.document import experiment_document
+from windlass_lab.core.pipeline.request import Request
+from windlass_lab.core.report.report import Content
 from windlass_lab.papers.tou.beside import plan, topology
-from windlass_lab.papers.tou.beside.judge import Runs, judge, table
+from windlass_lab.papers.tou.beside.catalogue import CELLS, JUDGED
+from windlass_lab.papers.tou.beside.judge import judge, table
 from windlass_lab.papers.tou.beside.share import Run
 from windlass_lab.testbed import check
 
-BESIDE, PILOT = "beside", "beside-pilot"
-_CELLS = {BESIDE: plan.judged_cells, PILOT: plan.pilot_cells}
-_CHAPTER = "Beside the kernel's TCP on one link"
-_POLL_S = 0.1
-# How often a run is made again because the link was late.
-_ATTEMPTS = 3
-Wanted = tuple[plan.Test, int]
 
-
-def experiments() -> list[Experiment]:
-    """The experiments, which run if asked for by name: they are none of the paper's."""
-    return [
-        _experiment(BESIDE, "How ToU and the kernel's TCP share a link", 4500.0),
-        _experiment(PILOT, "The cells by which the default was chosen", 3000.0),
-    ]
-
-
-def _experiment(id_: str, title: str, seconds: float) -> Experiment:
-    return Experiment(
-        id=id_,
-        chapter=_CHAPTER,
-        section="Coexistence",
-        title=title,
-        shows="Half of the flows are the kernel's CUBIC, half are ToU's or, to compare with, the "
-        "kernel's as well. A share is what one side got for each bit of the other.",
-        quick=False,
-        seconds=seconds,
-        first_result=criteria.FIRST_BESIDE,
-        kind="testbed",
-        needs_root=True,
-        short=True,
-    )
-
-
-def is_asked(ids: Sequence[str]) -> bool:
+def is_beside(ids: Sequence[str]) -> bool:
     """Whether these experiments are of this package: each runs alone."""
-    return len(ids) == 1 and ids[0] in _CELLS
+    return len(ids) == 1 and ids[0] in CELLS
 
 
-def reproduce(request: Request) -> dict:
-    """Runs what is missing and returns the document for results.json. Raises `LabError` where it
-    cannot start, `RunError` where a run fails; the runs made before are kept for `resume`.
-    """
+def _settled(request: Request) -> Request:
+    """Runs have no scale."""
+    runs = request.runs or request.replicates or plan.RUNS
+    return replace(request, runs=runs, scale=1, real=True)
+
+
+def _tests(request: Request) -> Sequence[plan.Test]:
     [experiment] = request.experiments
-    cells = _CELLS[experiment.id]()
-    tests = select(plan.tests(cells), request.tests)
-    count = request.runs or request.replicates or plan.RUNS
-    for test in tests:
+    return plan.tests(CELLS[experiment.id]())
+
+
+def _possible(chosen: Sequence[plan.Test], _request: Request) -> Sequence[plan.Test]:
+    for test in chosen:
         check.require(topology.experiment(test.cell))
-    begin, made = time.monotonic(), provenance.provenance()
-    store = RunLines[Run](
-        request.folder / output.RUN_LINES, _made_by(request), request.resume, lambda **of: Run(**of)
+    return chosen
+
+
+def _order(test: plan.Test, number: int, request: Request) -> Mapping[str, object]:
+    return {**asdict(test), "number": number, "windlass": str(request.windlass.path)}
+
+
+def _complaint(run: Run) -> str:
+    is_late = run.late_ms > plan.LATE_MS_MAX
+    return f"the link was late by {run.late_ms:.1f} ms" if is_late else ""
+
+
+def _documents(request: Request, runs: Runs) -> list[dict]:
+    """The cells by which the default was chosen are not judged."""
+    [experiment] = request.experiments
+    comparisons = judge(CELLS[experiment.id](), runs, judged=experiment.id == JUDGED)
+    return [experiment_document(experiment.id, experiment.first_result, comparisons)]
+
+
+def _command(request: Request, globs: str) -> str:
+    [experiment] = request.experiments
+    return (
+        f"windlass-lab reproduce {request.paper.id}/{experiment.id} {globs}"
+        f"--runs {request.runs} --parallel {request.jobs}"
     )
-    try:
-        # Every test once, then every test again: what is broken off has something of each.
-        wanted = [(test, number) for number in range(1, count + 1) for test in tests]
-        missing = [(test, n) for test, n in wanted if (test.name, n) not in store.runs]
-        _run(missing, request, store)
-    finally:
-        store.close()
-    runs = {test.name: store.of(test) for test in plan.tests(cells)}
-    runs = {name: found for name, found in runs.items() if found}
-    comparisons = judge(cells, runs, judged=experiment.id == BESIDE)
-    globs = "".join(f" --tests '{glob}'" for glob in request.tests)
-    command = f"windlass-lab reproduce {request.paper.id}/{experiment.id}"
-    return {
-        **output.envelope(output.RESULT_KIND),
-        "paper": request.paper.id,
-        "method": "real",
-        "scale": 1,
-        "replicates": count,
-        "jitter_ms": 0,
-        "seed": request.seed,
-        "windlass_version": request.windlass.version(),
-        "lab_version": __version__,
-        **made,
-        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "elapsed_s": round(time.monotonic() - begin, 1),
-        "commands": [f"{command}{globs} --runs {count} --parallel {request.jobs}"],
-        "published": {},
-        "summaries": {
-            name: {"runs": [asdict(run) for run in found]} for name, found in runs.items()
-        },
-        "experiments": [experiment_document(experiment.id, experiment.first_result, comparisons)],
-    }
 
 
-def files(paper: Paper, results: Mapping) -> dict[str, str]:
-    """Every file that is made from a result, by its path in the directory."""
-    runs = {
-        name: [Run(**run) for run in summary["runs"]]
-        for name, summary in results["summaries"].items()
-    }
-    sections = [_section(paper, document, runs) for document in results["experiments"]]
-    return {
-        output.REPORT: render(paper, results, sections),
-        output.SUMMARY: text.summary(paper, results),
-    }
-
-
-def _section(paper: Paper, document: Mapping, runs: Runs) -> dict:
-    comparisons = [Comparison.from_json(entry) for entry in document["comparisons"]]
-    return {
-        "experiment": next(each for each in paper.experiments if each.id == document["id"]),
-        "tally": text.tally(comparisons),
-        "verdict": text.section_verdict(comparisons),
-        "tiles": judged_tiles(comparisons),
-        "tables": verdict_tables(comparisons, ["measured"]),
-        "powers": [table(_CELLS[document["id"]](), runs)],
-        "plots": [],
-        "drawn": [],
-    }
-
-
-def _run(waiting: list[Wanted], request: Request, store: RunLines[Run]) -> None:
-    running: dict[Wanted, subprocess.Popen] = {}
-    attempts: dict[Wanted, int] = {}
-    failed: list[RunError] = []
-    total = len(waiting)
-    try:
-        while waiting or running:
-            while waiting and len(running) < request.jobs:
-                each = waiting.pop(0)
-                running[each] = _start(each, request.windlass.path)
-            time.sleep(_POLL_S)
-            for each in [e for e, process in running.items() if process.poll() is not None]:
-                process = running.pop(each)
-                made = total - len(waiting) - len(running)
-                what = f"[{made}/{total}] {each[0].name}, run {each[1]}"
-                try:
-                    run = Run(**child.result(each[0].name, process))
-                except RunError as error:
-                    failed.append(error)
-                    request.progress(f"{what}: {error}")
-                    continue
-                attempts[each] = attempts.get(each, 0) + 1
-                if _is_kept(run, attempts[each], what, request.progress):
-                    store.add(*each, run)
-                else:
-                    waiting.append(each)
-    finally:
-        for process in running.values():
-            process.terminate()
-        for process in running.values():
-            process.wait()
-    if failed:
-        raise failed[0]
-
-
-def _is_kept(run: Run, attempt: int, what: str, progress: Progress) -> bool:
-    """Whether the link was in time. Raises `RunError` where it never is."""
-    shares = f"{run.ours:.2f} : {run.theirs:.2f} Mbit/s"
-    if run.late_ms <= plan.LATE_MS_MAX:
-        progress(f"{what}: {shares}")
-        return True
-    late = f"the link was late by {run.late_ms:.1f} ms"
-    if attempt == _ATTEMPTS:
-        raise RunError(f"{what}: {late} {attempt} times: run fewer at a time (--parallel)")
-    progress(f"{what}: {shares}; {late}: once more")
-    return False
-
-
-def _start(each: Wanted, windlass: Path) -> subprocess.Popen:
-    test, number = each
-    order = {**asdict(test), "number": number, "windlass": str(windlass)}
-    return child.start("windlass_lab.papers.tou.beside.share", order)
-
-
-def _made_by(request: Request) -> dict:
-    """The inputs of a run: with another binary or machine it is made again."""
-    binary = request.windlass.path.stat()
-    return {
-        "version": request.windlass.version(),
-        "binary": [binary.st_size, binary.st_mtime_ns],
+BESIDE = Campaign(
+    module="windlass_lab.papers.tou.beside.share",
+    read=Run,
+    settled=_settled,
+    tests=_tests,
+    possible=_possible,
+    # From 1, whatever the seed: in every second run the other side begins.
+    numbers=lambda request: range(1, (request.runs or 0) + 1),
+    inputs=lambda _request, _tests: {
         "machine": provenance.machine(),
         "lasts": [plan.OMIT_S, plan.LASTS_S, plan.LEAD_S],
-    }
+    },
+    order=_order,
+    outcome=lambda run: f"{run.ours:.2f} : {run.theirs:.2f} Mbit/s",
+    complaint=_complaint,
+    reported=lambda store, tests, _chosen, _request: {test.name: store.of(test) for test in tests},
+    documents=_documents,
+    command=_command,
+    content=lambda experiment, runs, _results: Content([table(CELLS[experiment.id](), runs)], []),
+)

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from windlass_lab.core import child
 from windlass_lab.core.errors import RunError
+from windlass_lab.core.pipeline import child
 from windlass_lab.papers.tou.beside import topology
 from windlass_lab.papers.tou.beside.plan import (
     LASTS_S,
@@ -24,7 +24,8 @@ from windlass_lab.papers.tou.beside.plan import (
     Test,
     neighbours,
 )
-from windlass_lab.testbed.bed import Testbed, wait_until
+from windlass_lab.testbed import link
+from windlass_lab.testbed.bed import FIRST, Testbed, wait_until
 from windlass_lab.testbed.run import listens
 
 _PORTS = {topology.OURS: 5201, topology.THEIRS: 5202}
@@ -33,8 +34,6 @@ _TICK_S = 0.05
 _ENDED_S = OMIT_S + LASTS_S + 30.0
 _READY_S = 30.0
 _FLOOD = (sys.executable, "-P", "-m", "windlass_lab.papers.tou.beside.flood")
-# The load of the machine is no part of the measurement.
-_FIRST = ("chrt", "--fifo", "1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class Run:
 
 def measure(test: Test, number: int, windlass: Path) -> Run:
     """Builds the network, fills it, removes it. Raises `RunError` where that fails."""
-    found = topology.experiment(test.cell)
+    experiment = topology.experiment(test.cell)
     sides = {topology.OURS: test.side, topology.THEIRS: neighbours(test.cell)}
     order = [topology.OURS, topology.THEIRS]
     if number % 2 == 0:
@@ -67,7 +66,7 @@ def measure(test: Test, number: int, windlass: Path) -> Run:
     streams = test.cell.flows // 2
     with (
         tempfile.TemporaryDirectory(prefix="windlass-lab-") as out,
-        Testbed(found.topology, found.programs, Path(out), windlass) as bed,
+        Testbed(experiment.topology, experiment.programs, Path(out), windlass) as bed,
     ):
         for name, side in sides.items():
             _serve(bed, name, side, streams)
@@ -77,17 +76,13 @@ def measure(test: Test, number: int, windlass: Path) -> Run:
             time.sleep(LEAD_S)
         _wait(bed, clients)
         rates = {name: _rate(bed, name, side) for name, side in sides.items()}
-        link = _link(bed)
-    narrow = next(
-        path
-        for path in link["paths"]
-        if (path["port"], path["direction"]) == (topology.RECEIVER, "down")
-    )
+        found = link.report(bed)
+    narrow = link.path(found, topology.RECEIVER, "down")
     return Run(
         ours=rates[topology.OURS],
         theirs=rates[topology.THEIRS],
         dropped=sum(narrow["dropped"].values()),
-        late_ms=link["late_ms"]["p99"],
+        late_ms=found["late_ms"]["p99"],
         load=os.getloadavg()[0],
     )
 
@@ -98,14 +93,7 @@ def _serve(bed: Testbed, name: str, side: Side, streams: int) -> None:
     command = [*_FLOOD, "receive", host, str(port), "--parallel", str(streams)]
     if side.is_tou:
         command = ["{windlass}", "tou", "perf", "server", "--one-off", "--port", str(port)]
-    with bed.log(server).open("w") as log:
-        process = bed.start(
-            server,
-            topology.RECEIVER,
-            bed.filled([*_FIRST, *command]),
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
+    process = bed.start_logged(server, topology.RECEIVER, bed.filled([*FIRST, *command]))
     protocol = "udp" if side.is_tou else "tcp"
     wait_until(
         lambda: listens(bed, process, server, port, protocol),
@@ -119,20 +107,10 @@ def _start(bed: Testbed, name: str, side: Side, streams: int) -> tuple[str, subp
     how = ["--parallel", str(streams), "--omit", str(OMIT_S), "--time", str(LASTS_S)]
     if side.is_tou:
         perf = ["{windlass}", "tou", "perf", "client", f"{host}:{port}", "--json"]
-        command = [*perf, *how, *_pacing(side)]
+        command = [*perf, *how, *(["--pacing"] if side.pace else [])]
     else:
         command = [*_FLOOD, "send", host, port, *how, *(["--paced"] if side.pace else [])]
-    with _report(bed, name).open("w") as out, bed.log(name).open("w") as log:
-        process = bed.start(name, name, bed.filled([*_FIRST, *command]), stdout=out, stderr=log)
-    return name, process
-
-
-def _pacing(side: Side) -> Sequence[str]:
-    return ("--pacing",) if side.pace else ()
-
-
-def _report(bed: Testbed, name: str) -> Path:
-    return bed.scratch / f"report-{name}"
+    return name, bed.start_client(name, name, bed.filled([*FIRST, *command]))
 
 
 def _wait(bed: Testbed, clients: Sequence[tuple[str, subprocess.Popen]]) -> None:
@@ -144,14 +122,14 @@ def _wait(bed: Testbed, clients: Sequence[tuple[str, subprocess.Popen]]) -> None
         time.sleep(_TICK_S)
     for name, process in clients:
         if process.returncode != 0:
-            printed = _report(bed, name).read_text(errors="replace")[-200:]
+            printed = bed.report(name).read_text(errors="replace")[-200:]
             raise RunError(f"{name}: status {process.returncode}: {bed.complaint(name)} {printed}")
 
 
 def _rate(bed: Testbed, name: str, side: Side) -> float:
     """The rate of acknowledged data, in Mbit/s."""
     try:
-        printed = json.loads(_report(bed, name).read_text())
+        printed = json.loads(bed.report(name).read_text())
         if side.is_tou:
             return printed["sender"]["bit_per_s"] / 1e6
         if printed["controllers"] != ["cubic"]:
@@ -159,15 +137,6 @@ def _rate(bed: Testbed, name: str, side: Side) -> float:
         return sum(printed["bytes"]) * 8 / printed["seconds"] / 1e6
     except (ValueError, KeyError, TypeError) as error:
         raise RunError(f"{name}: the report cannot be read: {error!r}") from error
-
-
-def _link(bed: Testbed) -> Mapping:
-    bed.end(topology.LINK)
-    last = bed.log(topology.LINK).read_text().splitlines()[-1:]
-    try:
-        return json.loads(last[0])
-    except (ValueError, IndexError) as error:
-        raise RunError(f"the link's figures cannot be read: {error!r}") from error
 
 
 def _obey(order: Mapping) -> Run:

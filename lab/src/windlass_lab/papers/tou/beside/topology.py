@@ -10,11 +10,11 @@ from windlass_lab.papers.tou.beside.plan import (
     RED_MIN_S,
     Cell,
 )
-from windlass_lab.testbed.topology import Experiment, Flow, Node, Program, Topology
+from windlass_lab.testbed import link
+from windlass_lab.testbed.topology import Experiment, Flow, Node, Topology
 
 OURS, THEIRS, RECEIVER = "ours", "theirs", "receiver"
 ADDRESSES = {OURS: "10.78.0.1", THEIRS: "10.78.0.2", RECEIVER: "10.78.0.100"}
-LINK = "link"
 # Of the round trip, at the receiver's port each way.
 _NARROW_MS = 1.0
 # A connection does not take over what an earlier one has learnt.
@@ -26,19 +26,16 @@ def experiment(cell: Cell) -> Experiment:
     delay = f'delay = "{cell.rtt_ms / 2 - _NARROW_MS:g}ms"'
     narrow = f'delay = "{_NARROW_MS:g}ms"'
     down = f'{narrow}, rate = "{cell.rate_mbit}Mbit/s", queue = {queue(cell)}'
-    ports = _port(OURS, delay, delay) + _port(THEIRS, delay, delay)
-    ports += _port(RECEIVER, narrow, down)
-    link = Program(
-        LINK,
-        ["{windlass}", "link", "run", "{file:link.toml}", "--json"],
-        files={"link.toml": f"schema = 1\n{ports}"},
-        ready=[f"{name}/{name}" for name in ADDRESSES],
-    )
+    ports = [
+        _port(OURS, delay, delay),
+        _port(THEIRS, delay, delay),
+        _port(RECEIVER, narrow, down),
+    ]
     return Experiment(
         name=cell.name,
         topology=Topology([Node(name, _SYSCTLS) for name in ADDRESSES]),
         flows=[Flow("share", THEIRS, RECEIVER, "cubic", address=ADDRESSES[RECEIVER])],
-        programs=[link],
+        programs=[link.program(ports, ["--json"])],
         tcp_probe=False,
     )
 
@@ -60,12 +57,5 @@ def queue(cell: Cell) -> str:
     )
 
 
-def _port(name: str, up: str, down: str) -> str:
-    return f"""
-[[ports]]
-name = "{name}"
-namespace = "{{node:{name}}}"
-addresses = ["{ADDRESSES[name]}/24"]
-up = {{ {up} }}
-down = {{ {down} }}
-"""
+def _port(name: str, up: str, down: str) -> link.Port:
+    return link.Port(name, f"{ADDRESSES[name]}/24", f"{{ {up} }}", f"{{ {down} }}")

@@ -1,0 +1,1 @@
+"""The binary `windlass`: its place, its command line, its output."""

@@ -1,0 +1,1 @@
+"""Experiments as data, their reference figures, and how they are judged."""

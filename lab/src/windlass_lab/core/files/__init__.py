@@ -1,0 +1,1 @@
+"""Files: output directories, lines, TOML, plain JSON values."""

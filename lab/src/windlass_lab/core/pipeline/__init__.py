@@ -1,0 +1,1 @@
+"""A run of `windlass-lab reproduce`: options, runs, the result document."""

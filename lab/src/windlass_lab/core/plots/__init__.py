@@ -1,0 +1,1 @@
+"""Plots of results: what is drawn, and its CSV."""

@@ -1,0 +1,1 @@
+"""Measured quantities: estimates, intervals, bounds, ratios."""

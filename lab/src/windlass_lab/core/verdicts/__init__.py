@@ -1,0 +1,1 @@
+"""The rules: criteria, and whether a figure meets one."""

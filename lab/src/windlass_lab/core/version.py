@@ -1,0 +1,3 @@
+"""The version of the lab."""
+
+VERSION = "0.3.0"

@@ -1,0 +1,91 @@
+"""Every paper of the lab: its experiments, how they run, and how their report is made.
+
+A new paper is added here: no other module, but the command, knows all of them.
+"""
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from windlass_lab.core.errors import LabError
+from windlass_lab.core.experiments.model import Experiment, Paper
+from windlass_lab.core.pipeline.request import Request
+from windlass_lab.core.report import report
+from windlass_lab.papers.ecn_proxy import reproduce as ecn_proxy
+from windlass_lab.papers.ecn_proxy.catalogue import ECN_PROXY
+from windlass_lab.papers.new_ecn import reproduce as new_ecn
+from windlass_lab.papers.new_ecn.catalogue import NEW_ECN
+from windlass_lab.papers.new_ecn.over_tou import NEW_ECN_TOU
+from windlass_lab.papers.split_ack import reproduce as split_ack
+from windlass_lab.papers.split_ack.catalogue import SPLIT_ACK
+from windlass_lab.papers.tou import reproduce as tou
+from windlass_lab.papers.tou.catalogue import TOU
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A paper, and the functions that run and report its experiments.
+
+    `reproduce` returns the documents for results.json and series.json. `files` returns the files
+    of the report by their path in the output directory.
+    """
+
+    paper: Paper
+    reproduce: Callable[[Request], tuple[dict, dict]]
+    files: Callable[[Paper, Mapping, Mapping], dict[str, str]] = report.files
+
+
+ENTRIES = {
+    entry.paper.id: entry
+    for entry in (
+        Entry(NEW_ECN, new_ecn.reproduce),
+        Entry(ECN_PROXY, ecn_proxy.CAMPAIGN.reproduce, ecn_proxy.CAMPAIGN.files),
+        Entry(SPLIT_ACK, split_ack.reproduce),
+        Entry(TOU, tou.reproduce, tou.files),
+        Entry(NEW_ECN_TOU, new_ecn.reproduce),
+    )
+}
+
+
+def all_papers() -> list[Paper]:
+    """Every paper in the catalogue."""
+    return [entry.paper for entry in ENTRIES.values()]
+
+
+def find(
+    target: str, quick: bool, kernel: bool = False, sim: bool = False
+) -> tuple[Paper, list[Experiment]]:
+    """The paper and the experiments that `PAPER` or `PAPER/EXPERIMENT` names.
+
+    A paper's name stands for its experiments in the simulator and those that probe servers. With
+    `kernel`, or where a paper has no others, it includes all that need root; with `sim`, none of
+    them. `quick` selects the experiments that end within a minute.
+
+    Raises `LabError` for a name that is not in the catalogue.
+    """
+    paper_id, _, experiment_id = target.partition("/")
+    if paper_id not in ENTRIES:
+        raise _unknown("paper", target, ENTRIES)
+    paper = ENTRIES[paper_id].paper
+    if not experiment_id:
+        kernel = kernel or all(e.needs_root for e in paper.experiments)
+        wanted = [e for e in paper.experiments if _is_wanted(e, kernel, sim)]
+        return paper, [e for e in wanted if (e.quick if quick else not e.short)]
+    chosen = [e for e in paper.experiments if e.id == experiment_id]
+    if not chosen:
+        raise _unknown("experiment", target, [f"{paper.id}/{e.id}" for e in paper.experiments])
+    return paper, chosen
+
+
+def _is_wanted(experiment: Experiment, kernel: bool, sim: bool) -> bool:
+    if not experiment.needs_root:
+        return True
+    return not sim and (kernel or bool(experiment.servers))
+
+
+def _unknown(kind: str, target: str, known: Sequence[str] | Mapping[str, Entry]) -> LabError:
+    """The error for a name that is not in the catalogue, with the nearest name that is."""
+    every = [*ENTRIES, *(f"{p.id}/{e.id}" for p in all_papers() for e in p.experiments)]
+    near = difflib.get_close_matches(target, every, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there is: {', '.join(known)}"
+    return LabError(f"no {kind} {target!r} in the catalogue; {hint}")
