@@ -1,7 +1,6 @@
 //! The arguments of `windlass tou`.
 
 use super::nat::args::{NAT_HELP, TouNat};
-use super::perf::STREAMS_MAX;
 use super::rendezvous::args::{RENDEZVOUS_HELP, TouRendezvous};
 use super::session::args::{
     EXPOSE_HELP, FORWARD_HELP, KEY_HELP, PIPE_HELP, RUN_HELP, SOCKS_HELP, STATUS_HELP, TouExpose,
@@ -18,6 +17,7 @@ use std::path::PathBuf;
 use windlass_base::Span;
 use windlass_tcp::Profile;
 use windlass_tcp::config::{EcnEcho, RtoRule};
+use windlass_tou_perf::STREAMS_MAX;
 
 pub(crate) const TOU_HELP: &str = "\
 Examples:

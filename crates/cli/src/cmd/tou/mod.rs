@@ -4,7 +4,6 @@ mod address;
 pub(crate) mod args;
 mod copy;
 mod key_file;
-mod live;
 pub(crate) mod nat;
 mod perf;
 mod pipe;

@@ -3,7 +3,6 @@
 
 use super::args::{TouConnect, TouListen, Transport, Verbosity};
 use super::copy::{self, CopyError};
-use super::live::OpenStreams;
 use super::print::{self, ConnectionLog, Traffic};
 use super::{address, settings};
 use crate::failure::{self, Failure};
@@ -18,6 +17,7 @@ use windlass_base::Span;
 use windlass_tcp::State;
 use windlass_tcp::config::KeepAlive;
 use windlass_tou::{Options, TouStream};
+use windlass_tou_perf::OpenStreams;
 
 /// How long sending may go on after standard output was closed.
 const GRACE: Duration = Duration::from_secs(1);
