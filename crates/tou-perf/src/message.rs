@@ -369,7 +369,10 @@ mod tests {
         let fast = parsed_test(test.replace("vegas", "fast").as_bytes());
         assert_eq!(parsed_test(test.as_bytes()).check_controller(&NAMES).ok(), Some(()));
         let error = fast.check_controller(&NAMES).expect_err("no such controller").to_string();
-        assert!(error.starts_with("no message of a test: fast: no controller, expected"), "{error}");
+        assert!(
+            error.starts_with("no message of a test: fast: no controller, expected"),
+            "{error}"
+        );
         let endless = std::io::repeat(b' ');
         assert!(matches!(read(&mut { endless }), Err(MessageError::Bad(_))));
         assert!(matches!(read(&mut &b"\"ready\""[..]), Err(MessageError::End)));

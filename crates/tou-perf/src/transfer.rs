@@ -132,7 +132,12 @@ impl Run<'_> {
         let counts_from = omit.is_zero().then(|| first.clone());
         let mut progress = Progress { start, last: first, counts_from, stopped: false, peer: None };
         for (index, stream) in self.streams.iter().enumerate() {
-            stream.begin(index, self.sends, self.test.share(index), self.control.event_sender.clone());
+            stream.begin(
+                index,
+                self.sends,
+                self.test.share(index),
+                self.control.event_sender.clone(),
+            );
         }
         let end = self.time_limit().filter(|_| self.sends).map(|limit| start + omit + limit);
         let mut next_report = start + self.interval;
@@ -143,7 +148,8 @@ impl Run<'_> {
                 None => next_report.min(start + omit),
             };
             let wanted = end.filter(|_| !progress.stopped).map_or(report, |end| end.min(report));
-            match self.control.events.recv_timeout(wanted.saturating_duration_since(Instant::now())) {
+            match self.control.events.recv_timeout(wanted.saturating_duration_since(Instant::now()))
+            {
                 Ok(Event::Ended(index, ended)) => {
                     open -= 1;
                     self.check_end(index, ended, &progress)?;

@@ -2,6 +2,7 @@
 
 mod address;
 pub(crate) mod args;
+mod connection_args;
 mod copy;
 mod key_file;
 pub(crate) mod nat;
@@ -13,7 +14,8 @@ mod session;
 mod settings;
 
 use crate::failure::Failure;
-use args::{Perf, Tou};
+use args::Tou;
+use perf::args::Perf;
 use std::process::ExitCode;
 
 /// Does what the arguments say.

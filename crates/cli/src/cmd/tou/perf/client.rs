@@ -1,7 +1,7 @@
 //! `windlass tou perf client`.
 
-use super::super::args::PerfClient;
 use super::super::{address, settings};
+use super::args::PerfClient;
 use super::live::{self, PerfPanels};
 use super::print;
 use super::trace::Trace;
@@ -11,7 +11,9 @@ use crate::{interrupt, stdout};
 use std::time::Duration;
 use windlass_base::Span;
 use windlass_tou::Options;
-use windlass_tou_perf::{Client, Direction, Error, Interval, KEEP_ALIVE, Limit, OpenStreams, Test};
+use windlass_tou_perf::{
+    Client, Direction, Error, Interval, KEEP_ALIVE, Limit, OpenStreams, Test, TestStream,
+};
 
 /// Without `--time` and `--bytes`.
 const DEFAULT_TIME: Span = Span::from_secs(10);
@@ -63,7 +65,7 @@ fn run(
 ) -> Result<(), Failure> {
     let sends = test.direction == Direction::Up;
     let peer = client.peer();
-    let samplers = || client.streams().iter().map(|stream| stream.sampler()).collect();
+    let samplers = || client.streams().iter().map(TestStream::sampler).collect::<Vec<_>>();
     let tracing = trace.map(|trace| trace.begin(samplers()));
     let mut intervals = Vec::new();
     let view = args.live.then(|| Live::start(PerfPanels::new(test, peer))).transpose()?;
@@ -76,7 +78,7 @@ fn run(
             intervals.push(interval.clone());
         } else if let Err(failure) = stdout::line(&print::line(interval, sends)) {
             let why = match &failure {
-                Failure::Work(why) | Failure::Input(why) => why,
+                Failure::Work(why) | Failure::Input(why) => why.as_str(),
                 Failure::ReaderGone => "its output is closed",
             };
             let error = Error::new(why);

@@ -1,5 +1,6 @@
 //! `windlass tou perf`.
 
+pub(crate) mod args;
 mod client;
 mod live;
 mod print;

@@ -1,7 +1,7 @@
 //! `windlass tou perf server`.
 
-use super::super::args::PerfServer;
 use super::super::{print::listening, settings};
+use super::args::PerfServer;
 use super::print;
 use crate::failure::{self, Failure};
 use crate::value::Local;

@@ -35,7 +35,10 @@ impl Trace {
     }
 
     /// Samples connections from now on. `samplers` return the present figures of each.
-    pub(super) fn begin(mut self, samplers: Vec<impl Fn() -> StreamFigures + Send + 'static>) -> Tracing {
+    pub(super) fn begin(
+        mut self,
+        samplers: Vec<impl Fn() -> StreamFigures + Send + 'static>,
+    ) -> Tracing {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = thread::spawn(move || {
@@ -55,7 +58,11 @@ impl Trace {
         Tracing { stop, thread }
     }
 
-    fn sample(&mut self, time: Duration, samplers: &[impl Fn() -> StreamFigures]) -> io::Result<()> {
+    fn sample(
+        &mut self,
+        time: Duration,
+        samplers: &[impl Fn() -> StreamFigures],
+    ) -> io::Result<()> {
         for (index, sampler) in samplers.iter().enumerate() {
             let now = sampler();
             let ssthresh = now.ssthresh_bytes.map_or_else(String::new, |bytes| bytes.to_string());
