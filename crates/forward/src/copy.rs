@@ -23,7 +23,7 @@ pub struct Counters {
 
 /// Which of the two streams failed, and how.
 #[derive(Debug)]
-pub enum CopyError {
+pub(crate) enum CopyError {
     /// The near stream failed.
     Near(io::Error),
     /// The far stream failed.
@@ -45,7 +45,7 @@ impl std::error::Error for CopyError {}
 ///
 /// # Errors
 /// A stream has failed.
-pub async fn copy(
+pub(crate) async fn copy(
     near: &(impl Duplex + ?Sized),
     far: &(impl Duplex + ?Sized),
     counters: &Counters,

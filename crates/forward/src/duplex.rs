@@ -16,7 +16,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A byte stream whose directions end separately, and which can be reset. At most one task reads, and
 /// at most one writes.
-pub trait Duplex: Send + Sync {
+pub(crate) trait Duplex: Send + Sync {
     /// Ready with the number of bytes read, 0 at the end of the stream.
     fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>>;
 
@@ -40,7 +40,10 @@ pub trait Duplex: Send + Sync {
 ///
 /// # Errors
 /// [`ErrorKind::UnexpectedEof`] if the stream ends before, or the error of the stream.
-pub async fn read_exact(stream: &(impl Duplex + ?Sized), buffer: &mut [u8]) -> io::Result<()> {
+pub(crate) async fn read_exact(
+    stream: &(impl Duplex + ?Sized),
+    buffer: &mut [u8],
+) -> io::Result<()> {
     let mut filled = 0;
     while filled < buffer.len() {
         match poll_fn(|cx| stream.poll_read(cx, &mut buffer[filled..])).await? {
@@ -55,7 +58,7 @@ pub async fn read_exact(stream: &(impl Duplex + ?Sized), buffer: &mut [u8]) -> i
 ///
 /// # Errors
 /// The error of the stream.
-pub async fn write_all(stream: &(impl Duplex + ?Sized), bytes: &[u8]) -> io::Result<()> {
+pub(crate) async fn write_all(stream: &(impl Duplex + ?Sized), bytes: &[u8]) -> io::Result<()> {
     let mut written = 0;
     while written < bytes.len() {
         match poll_fn(|cx| stream.poll_write(cx, &bytes[written..])).await? {
@@ -67,7 +70,7 @@ pub async fn write_all(stream: &(impl Duplex + ?Sized), bytes: &[u8]) -> io::Res
 }
 
 /// Reads and discards until the end of the stream, an error, or the time limit.
-pub async fn drain(stream: &(impl Duplex + ?Sized), limit: Duration) {
+pub(crate) async fn drain(stream: &(impl Duplex + ?Sized), limit: Duration) {
     let until_end = async {
         let mut buffer = vec![0; 16 * 1024];
         while poll_fn(|cx| stream.poll_read(cx, &mut buffer)).await.is_ok_and(|taken| taken > 0) {}
@@ -75,25 +78,27 @@ pub async fn drain(stream: &(impl Duplex + ?Sized), limit: Duration) {
     let _ = tokio::time::timeout(limit, until_end).await;
 }
 
+/// Calls `operation` whenever the socket is ready for it, until it does not wait.
+fn poll_when_ready(
+    mut poll_ready: impl FnMut() -> Poll<io::Result<()>>,
+    mut operation: impl FnMut() -> io::Result<usize>,
+) -> Poll<io::Result<usize>> {
+    loop {
+        ready!(poll_ready())?;
+        match operation() {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            result => return Poll::Ready(result),
+        }
+    }
+}
+
 impl Duplex for TcpStream {
     fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.poll_read_ready(cx))?;
-            match self.try_read(buffer) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result),
-            }
-        }
+        poll_when_ready(|| self.poll_read_ready(cx), || self.try_read(buffer))
     }
 
     fn poll_write(&self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.poll_write_ready(cx))?;
-            match self.try_write(bytes) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result),
-            }
-        }
+        poll_when_ready(|| self.poll_write_ready(cx), || self.try_write(bytes))
     }
 
     fn close(&self) -> io::Result<()> {
@@ -116,23 +121,11 @@ impl Duplex for TcpStream {
 #[cfg(unix)]
 impl Duplex for UnixStream {
     fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.poll_read_ready(cx))?;
-            match self.try_read(buffer) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result),
-            }
-        }
+        poll_when_ready(|| self.poll_read_ready(cx), || self.try_read(buffer))
     }
 
     fn poll_write(&self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.poll_write_ready(cx))?;
-            match self.try_write(bytes) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result),
-            }
-        }
+        poll_when_ready(|| self.poll_write_ready(cx), || self.try_write(bytes))
     }
 
     fn close(&self) -> io::Result<()> {

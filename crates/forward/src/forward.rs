@@ -38,7 +38,9 @@ impl Carrier {
     /// Opens a connection and waits until the peer has joined it.
     ///
     /// # Errors
-    /// As [`open`] and [`answered`].
+    /// - Those of the session, the connection and TLS;
+    /// - the peer refuses: the error contains a [`Refusal`](crate::protocol::Refusal);
+    /// - the peer does not answer in time.
     pub async fn join(&self, peer: PublicKey, request: &Request) -> io::Result<FarStream> {
         let far = open(&*self.dial, peer, request).await?;
         answered(&far).await?;
@@ -49,7 +51,7 @@ impl Carrier {
     ///
     /// # Errors
     /// Either end failed, and the other was reset.
-    pub async fn carry(
+    pub(crate) async fn carry(
         &self,
         near: &dyn Duplex,
         peer: PublicKey,
@@ -63,7 +65,7 @@ impl Carrier {
     ///
     /// # Errors
     /// The far end could not be joined, or either end failed. Then the program's connection is reset.
-    pub async fn carry_to(
+    pub(crate) async fn carry_to(
         &self,
         near: &dyn Duplex,
         peer: PublicKey,
@@ -72,7 +74,7 @@ impl Carrier {
         let carried = async {
             let far = open(&*self.dial, peer, request).await?;
             let registered = self.registry.add(peer, &far);
-            early(near, &far, registered.counters()).await?;
+            send_before_answer(near, &far, registered.counters()).await?;
             copy(near, &far, registered.counters()).await.map_err(|error| match error {
                 CopyError::Near(error) | CopyError::Far(error) => error,
             })
@@ -87,7 +89,11 @@ impl Carrier {
 
 /// Sends what the program sends first, until the answer is there. Most programs send one message
 /// and wait, so that one read is enough.
-async fn early(near: &dyn Duplex, far: &FarStream, counters: &Counters) -> io::Result<()> {
+async fn send_before_answer(
+    near: &dyn Duplex,
+    far: &FarStream,
+    counters: &Counters,
+) -> io::Result<()> {
     let mut first = vec![0; 16 * 1024];
     let answer = answered(far);
     tokio::pin!(answer);

@@ -48,15 +48,15 @@ mod services;
 pub mod socks;
 pub mod status;
 
-pub use copy::{CopyError, Counters, copy};
+pub use copy::Counters;
 #[cfg(target_os = "linux")]
 pub use dialer::FarDialer;
-pub use duplex::{BoxFuture, Duplex, drain, read_exact, write_all};
+pub use duplex::BoxFuture;
 pub use exit::{ExitNetworks, ExitPolicy, ParseExitError};
 pub use expose::Expose;
 pub use far::FarStream;
 pub use forward::{Carrier, Forward};
-pub use peers::{Dial, Peers, answered, open};
+pub use peers::{Dial, Peers};
 pub use pipe::pipe;
 pub use registry::{PeerTotals, Registered, Registry};
 #[cfg(target_os = "linux")]

@@ -32,7 +32,11 @@ pub trait Dial: Send + Sync {
 ///
 /// # Errors
 /// Those of the session, the connection and TLS.
-pub async fn open(dial: &dyn Dial, peer: PublicKey, request: &Request) -> io::Result<FarStream> {
+pub(crate) async fn open(
+    dial: &dyn Dial,
+    peer: PublicKey,
+    request: &Request,
+) -> io::Result<FarStream> {
     let far = dial.dial(peer).await?;
     far.send_request(request).await?;
     Ok(far)
@@ -43,7 +47,7 @@ pub async fn open(dial: &dyn Dial, peer: PublicKey, request: &Request) -> io::Re
 /// # Errors
 /// The peer refuses: then the error contains a [`Refusal`](crate::protocol::Refusal). Or it does not
 /// answer in time, or the connection has failed.
-pub async fn answered(far: &FarStream) -> io::Result<()> {
+pub(crate) async fn answered(far: &FarStream) -> io::Result<()> {
     let answer = tokio::time::timeout(ANSWER_MAX, far.read_answer()).await;
     let silent = |_| io::Error::new(ErrorKind::TimedOut, "the peer does not answer the request");
     answer.map_err(silent)?.map_err(|error| explained(error, far))?.into_result()
@@ -63,14 +67,14 @@ fn explained(error: io::Error, far: &FarStream) -> io::Error {
     io::Error::new(error.kind(), format!("the peer ended the connection without an answer{hint}"))
 }
 
-type Slot = Arc<AsyncMutex<Option<Session>>>;
+type SharedSession = Arc<AsyncMutex<Option<Session>>>;
 
 /// The peers of a node. A session stays open for the next connection, and is opened again after it
 /// was lost.
 pub struct Peers {
     node: Node,
     identity: Option<Identity>,
-    sessions: Mutex<HashMap<PublicKey, Slot>>,
+    sessions: Mutex<HashMap<PublicKey, SharedSession>>,
 }
 
 impl fmt::Debug for Peers {

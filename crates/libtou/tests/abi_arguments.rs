@@ -1,5 +1,5 @@
 //! Calls in any order with any arguments: they do not crash or panic, and set errno on failure.
-#![allow(unsafe_code, reason = "the calls under test are C's")]
+#![expect(unsafe_code, reason = "the calls under test are C's")]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! A child process has its parent's descriptors and none of its connections.
-#![allow(unsafe_code, reason = "the calls under test are C's")]
+#![expect(unsafe_code, reason = "the calls under test are C's")]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! Addresses are not written beyond the caller's buffer.
-#![allow(unsafe_code, reason = "the calls under test are C's")]
+#![expect(unsafe_code, reason = "the calls under test are C's")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Tests that need a network: unreachable hosts, and devices without offloads. Two threads act as two
 //! hosts, each in its own network namespace.
-#![allow(unsafe_code, reason = "the calls under test are C's")]
+#![expect(unsafe_code, reason = "the calls under test are C's")]
 
 mod common;
 

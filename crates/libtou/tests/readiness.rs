@@ -1,5 +1,5 @@
 //! The descriptor of a socket in select, poll and epoll.
-#![allow(unsafe_code, reason = "the calls under test are C's")]
+#![expect(unsafe_code, reason = "the calls under test are C's")]
 
 mod common;
 

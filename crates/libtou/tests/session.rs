@@ -1,5 +1,5 @@
 //! Encryption of a socket, and sessions, by the functions of tou.h.
-#![allow(unsafe_code, reason = "the calls under test are C's")]
+#![expect(unsafe_code, reason = "the calls under test are C's")]
 
 mod common;
 

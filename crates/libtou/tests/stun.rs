@@ -1,5 +1,5 @@
 //! STUN and connections on the same port, and tou_cleanup.
-#![allow(unsafe_code, reason = "the calls under test are C's")]
+#![expect(unsafe_code, reason = "the calls under test are C's")]
 
 mod common;
 

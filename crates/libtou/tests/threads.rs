@@ -1,5 +1,5 @@
 //! Sockets that many threads use and close concurrently.
-#![allow(unsafe_code, reason = "the calls under test are C's")]
+#![expect(unsafe_code, reason = "the calls under test are C's")]
 
 mod common;
 

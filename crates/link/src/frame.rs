@@ -7,7 +7,7 @@ use windlass_base::{Ecn, Rng};
 use windlass_tcp::SeqNumber;
 use windlass_tcp::segment::ip::{self, Addresses, IpPacket, PROTOCOL_TCP};
 use windlass_tcp::segment::wire;
-use windlass_tou::wire as tou;
+use windlass_tou_wire as tou;
 
 const PROTOCOL_UDP: u8 = 17;
 const UDP_HEADER_LEN: usize = 8;

@@ -161,9 +161,9 @@ impl Path {
         while let Some(frame) = self.queue.dequeue(now, &mut self.queue_rng, &mut |_, _| {}) {
             self.sent_at = self.transmit(now, frame.wire_bytes());
             self.wire.enter(self.sent_at, frame, &mut self.stats);
-            let ahead = self.sent_at - now;
-            if ahead > self.device_queue {
-                self.asks_at = Some(now + ahead.saturating_sub(self.device_queue));
+            let busy = self.sent_at - now;
+            if busy > self.device_queue {
+                self.asks_at = Some(now + busy.saturating_sub(self.device_queue));
                 return;
             }
         }

@@ -135,6 +135,7 @@ mod receiver;
 mod recovery;
 pub mod segment;
 mod seq;
+mod state;
 pub mod stream;
 
 pub use config::{Config, Profile};

@@ -1,7 +1,7 @@
 //! Trace events of a connection. They cost nothing where no observer is attached.
 
-use crate::State;
 use crate::cc::{CongestionCause, TraceValue};
+use crate::state::State;
 use windlass_base::{Span, Time};
 
 /// An event of a connection. The simulator, ToU and the probe write these events to their traces.
@@ -49,7 +49,7 @@ pub enum TraceEvent {
     },
     /// The congestion window was cut, or a loss was repaired without a cut.
     Congestion(CongestionCause),
-    /// The last reduction was unnecessary and is taken back.
+    /// The last reduction was unnecessary and is undone.
     Undo,
     /// The retransmission timer expired.
     Timeout,

@@ -104,7 +104,7 @@ impl RangeSet {
     }
 
     /// The start of the first range that begins at or after `position`.
-    pub fn next_start(&self, position: u64) -> Option<u64> {
+    pub(crate) fn next_start(&self, position: u64) -> Option<u64> {
         let index = self.ranges.partition_point(|r| r.start < position);
         self.ranges.get(index).map(|r| r.start)
     }

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
-use windlass_tou::tokio::{TouListener, TouStream};
+use windlass_tou::tokio::{AsyncTouListener, AsyncTouStream};
 
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
@@ -20,7 +20,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
     roots.add(certificate)?;
     let client = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
 
-    let listener = TouListener::bind("127.0.0.1:0").await?;
+    let listener = AsyncTouListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let echo = tokio::spawn(async move {
         let (stream, _) = listener.accept().await?;
@@ -31,7 +31,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
         stream.shutdown().await
     });
 
-    let stream = TouStream::connect(address).await?;
+    let stream = AsyncTouStream::connect(address).await?;
     let name = ServerName::try_from("localhost")?;
     let mut stream = TlsConnector::from(Arc::new(client)).connect(name, stream).await?;
     let said = b"over TLS over TCP over UDP ".repeat(10_000);

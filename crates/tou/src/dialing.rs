@@ -1,12 +1,74 @@
-//! Connecting to the first of several addresses that answers (RFC 8305).
+//! Opening a connection, to the first of several addresses that answers (RFC 8305).
 
-use crate::driver::{block_on, now};
-use crate::{Options, TouStream};
+use crate::driver::{block_on, client_source_for, now};
+use crate::options::Options;
+use crate::socket::TouSocket;
+use crate::stream::TouStream;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 use windlass_base::dial::Attempts;
+
+/// Opening a connection.
+impl TouStream {
+    /// Connects to the first of the addresses that answers, from a port that the system chooses.
+    /// The families alternate, and a further attempt begins after 250 ms (RFC 8305).
+    ///
+    /// # Errors
+    /// If the name cannot be resolved, or no address answers. Of several addresses the error names
+    /// each, and has the kind of the last that failed:
+    /// - [`io::ErrorKind::ConnectionRefused`]: its port does not listen;
+    /// - [`io::ErrorKind::HostUnreachable`] or [`io::ErrorKind::NetworkUnreachable`]: this host has no route,
+    ///   or the network reports that there is no path;
+    /// - [`io::ErrorKind::TimedOut`]: no answer within about two minutes.
+    pub fn connect(address: impl ToSocketAddrs) -> io::Result<TouStream> {
+        TouStream::connect_with(address, &Options::default())
+    }
+
+    /// As [`TouStream::connect`], with options.
+    ///
+    /// # Errors
+    /// As [`TouStream::connect`].
+    pub fn connect_with(address: impl ToSocketAddrs, options: &Options) -> io::Result<TouStream> {
+        connect(address.to_socket_addrs()?, options, None)
+    }
+
+    /// Connects to one address, and gives up after `timeout`.
+    ///
+    /// # Errors
+    /// As [`TouStream::connect`]; [`io::ErrorKind::TimedOut`] after `timeout`.
+    pub fn connect_timeout(
+        peer: &SocketAddr,
+        timeout: Duration,
+        options: &Options,
+    ) -> io::Result<TouStream> {
+        TouStream::connect_any(&[*peer], Some(timeout), options)
+    }
+
+    /// As [`TouStream::connect_with`] with the addresses of one name, and gives up after `timeout`.
+    ///
+    /// # Errors
+    /// As [`TouStream::connect`]; [`io::ErrorKind::TimedOut`] after `timeout`.
+    pub fn connect_any(
+        addresses: &[SocketAddr],
+        timeout: Option<Duration>,
+        options: &Options,
+    ) -> io::Result<TouStream> {
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        connect(addresses.iter().copied(), options, deadline)
+    }
+
+    /// Sends the SYN and returns without waiting; see [`TouStream::poll_connected`]. The connection
+    /// keeps the local address that the system chooses for `peer`.
+    ///
+    /// # Errors
+    /// - The system's own if it has no route, such as [`io::ErrorKind::NetworkUnreachable`];
+    /// - if the socket cannot be bound, for example because the process has no descriptor left.
+    pub fn begin(peer: SocketAddr, options: &Options) -> io::Result<TouStream> {
+        TouSocket::for_client_at(client_source_for(peer)?, options)?.begin(peer)
+    }
+}
 
 /// Attempts at the addresses of one name. Dropping it cancels those under way.
 pub(crate) struct Dialing {
@@ -69,7 +131,7 @@ impl Dialing {
 }
 
 /// Waits for the first connection, at most until the deadline.
-pub(crate) fn connect(
+fn connect(
     addresses: impl IntoIterator<Item = SocketAddr>,
     options: &Options,
     deadline: Option<Instant>,

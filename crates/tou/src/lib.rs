@@ -71,7 +71,6 @@ mod socket;
 mod stream;
 #[cfg(feature = "tokio")]
 pub mod tokio;
-pub mod wire;
 
 pub use driver::drain;
 pub use endpoint::Endpoint;
@@ -87,3 +86,4 @@ pub use windlass_tcp::cc::ControllerFactory;
 pub use windlass_tcp::config::{EcnEcho, KeepAlive};
 pub use windlass_tcp::conn::Stats;
 pub use windlass_tcp::{Profile, State, cc, config};
+pub use windlass_tou_wire as wire;

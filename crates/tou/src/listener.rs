@@ -1,9 +1,9 @@
 use crate::driver::{PortRef, block_on};
 use crate::handle::canonical;
-use crate::{Options, TouSocket, TouStream};
+use crate::stream::TouStream;
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Poll, Waker};
 
@@ -27,23 +27,6 @@ impl Drop for TouListener {
 }
 
 impl TouListener {
-    /// Listens at the first of the addresses that can be bound.
-    ///
-    /// # Errors
-    /// If the name cannot be resolved, or no address can be bound; then the error of the last one,
-    /// such as [`ErrorKind::AddrInUse`] or [`ErrorKind::PermissionDenied`].
-    pub fn bind(address: impl ToSocketAddrs) -> io::Result<TouListener> {
-        TouListener::bind_with(address, &Options::default())
-    }
-
-    /// As [`TouListener::bind`], with options for the listener and its connections.
-    ///
-    /// # Errors
-    /// As [`TouListener::bind`].
-    pub fn bind_with(address: impl ToSocketAddrs, options: &Options) -> io::Result<TouListener> {
-        TouSocket::bind_with(address, options)?.listen()
-    }
-
     pub(crate) fn on(port: PortRef) -> TouListener {
         TouListener { port, nonblocking: AtomicBool::new(false) }
     }

@@ -1,31 +1,16 @@
-use crate::endpoint::Limits;
-use crate::qlog;
-use crate::wire;
+use crate::endpoint::{Limits, longer_headers};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use windlass_base::Span;
+use windlass_qlog as qlog;
 use windlass_tcp::cc::{self, ControllerFactory};
 use windlass_tcp::config::{AckPolicy, EcnEcho, KeepAlive, RtoRule};
 use windlass_tcp::{Config, Profile};
 
 /// Segment size for Ethernet over IPv4, less the headers of IP, UDP and ToU: 1500 - 20 - 8 - 16 bytes.
 const MSS: u16 = 1456;
-/// The header of IPv6 has 20 bytes more than that of IPv4.
-const IPV6_EXTRA: u16 = 20;
-/// A relay adds the header of ChannelData (RFC 8656 §12.4).
-const RELAY_EXTRA: u16 = 4;
-
-/// Bytes by which the headers on the way to `peer` can be longer than those of ToU over IPv4. A
-/// session may move to any path, so its connections allow for the longest headers. A peer with a
-/// mapped address uses IPv4.
-pub(crate) fn longer_headers(peer: &SocketAddr) -> u16 {
-    let prefix = wire::prefix_len(peer) as u16;
-    let relayed = if prefix > 0 { RELAY_EXTRA } else { 0 };
-    let ip = if peer.ip().to_canonical().is_ipv6() { IPV6_EXTRA } else { 0 };
-    prefix + relayed + ip
-}
 
 /// Options for connections, listeners and ports. Start from the default and change single fields:
 ///

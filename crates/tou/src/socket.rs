@@ -1,9 +1,12 @@
 use crate::driver::{Callback, Port, PortRef};
 use crate::endpoint::{ConnectError, Counters};
-use crate::{Options, TouListener, TouStream, wire};
+use crate::listener::TouListener;
+use crate::options::Options;
+use crate::stream::TouStream;
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use windlass_tou_wire as wire;
 
 /// A UDP port before it listens or connects. Hosts behind NATs use it to find a path to each other
 /// with STUN messages (ICE, RFC 8445), and then connect from the same port.
@@ -164,5 +167,25 @@ impl TouSocket {
         let listens = self.port.with(|state, _| state.endpoint.listen(config, backlog));
         listens.map_err(|error| io::Error::new(ErrorKind::AddrInUse, error))?;
         Ok(TouListener::on(self.port.clone()))
+    }
+}
+
+/// Binding the port of a listener.
+impl TouListener {
+    /// Listens at the first of the addresses that can be bound.
+    ///
+    /// # Errors
+    /// If the name cannot be resolved, or no address can be bound; then the error of the last one,
+    /// such as [`ErrorKind::AddrInUse`] or [`ErrorKind::PermissionDenied`].
+    pub fn bind(address: impl ToSocketAddrs) -> io::Result<TouListener> {
+        TouListener::bind_with(address, &Options::default())
+    }
+
+    /// As [`TouListener::bind`], with options for the listener and its connections.
+    ///
+    /// # Errors
+    /// As [`TouListener::bind`].
+    pub fn bind_with(address: impl ToSocketAddrs, options: &Options) -> io::Result<TouListener> {
+        TouSocket::bind_with(address, options)?.listen()
     }
 }

@@ -1,10 +1,10 @@
-use crate::dialing;
-use crate::driver::{PortRef, block_on, client_source_for};
+use crate::driver::{PortRef, block_on};
+use crate::endpoint::ConnectionId;
 use crate::handle::Handle;
-use crate::{Info, Options, Ready, TouSocket};
+use crate::info::{Info, Ready};
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, ToSocketAddrs};
+use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Poll, Waker};
@@ -34,68 +34,10 @@ impl fmt::Debug for TouStream {
     }
 }
 
-/// Opening a connection.
 impl TouStream {
-    /// Connects to the first of the addresses that answers, from a port that the system chooses.
-    /// The families alternate, and a further attempt begins after 250 ms (RFC 8305).
-    ///
-    /// # Errors
-    /// If the name cannot be resolved, or no address answers. Of several addresses the error names
-    /// each, and has the kind of the last that failed:
-    /// - [`ErrorKind::ConnectionRefused`]: its port does not listen;
-    /// - [`ErrorKind::HostUnreachable`] or [`ErrorKind::NetworkUnreachable`]: this host has no route,
-    ///   or the network reports that there is no path;
-    /// - [`ErrorKind::TimedOut`]: no answer within about two minutes.
-    pub fn connect(address: impl ToSocketAddrs) -> io::Result<TouStream> {
-        TouStream::connect_with(address, &Options::default())
-    }
-
-    /// As [`TouStream::connect`], with options.
-    ///
-    /// # Errors
-    /// As [`TouStream::connect`].
-    pub fn connect_with(address: impl ToSocketAddrs, options: &Options) -> io::Result<TouStream> {
-        dialing::connect(address.to_socket_addrs()?, options, None)
-    }
-
-    /// Connects to one address, and gives up after `timeout`.
-    ///
-    /// # Errors
-    /// As [`TouStream::connect`]; [`ErrorKind::TimedOut`] after `timeout`.
-    pub fn connect_timeout(
-        peer: &SocketAddr,
-        timeout: Duration,
-        options: &Options,
-    ) -> io::Result<TouStream> {
-        TouStream::connect_any(&[*peer], Some(timeout), options)
-    }
-
-    /// As [`TouStream::connect_with`] with the addresses of one name, and gives up after `timeout`.
-    ///
-    /// # Errors
-    /// As [`TouStream::connect`]; [`ErrorKind::TimedOut`] after `timeout`.
-    pub fn connect_any(
-        addresses: &[SocketAddr],
-        timeout: Option<Duration>,
-        options: &Options,
-    ) -> io::Result<TouStream> {
-        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        dialing::connect(addresses.iter().copied(), options, deadline)
-    }
-
-    /// Sends the SYN and returns without waiting; see [`TouStream::poll_connected`]. The connection
-    /// keeps the local address that the system chooses for `peer`.
-    ///
-    /// # Errors
-    /// - The system's own if it has no route, such as [`ErrorKind::NetworkUnreachable`];
-    /// - if the socket cannot be bound, for example because the process has no descriptor left.
-    pub fn begin(peer: SocketAddr, options: &Options) -> io::Result<TouStream> {
-        TouSocket::for_client_at(client_source_for(peer)?, options)?.begin(peer)
-    }
-
-    pub(crate) fn new(handle: Handle) -> TouStream {
+    pub(crate) fn on(port: PortRef, id: ConnectionId, peer: SocketAddr) -> TouStream {
         TouStream(Arc::new(Shared {
-            handle,
+            handle: Handle::new(port, id, peer),
             nonblocking: AtomicBool::new(false),
             read_timeout: AtomicU64::new(0),
             write_timeout: AtomicU64::new(0),
@@ -354,24 +296,27 @@ impl Write for &TouStream {
     }
 }
 
-impl Read for TouStream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        (&*self).read(buffer)
-    }
-}
+/// Implements `Read` and `Write` for a stream by those of its reference.
+macro_rules! read_and_write_by_reference {
+    ($stream:ty) => {
+        impl Read for $stream {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                (&*self).read(buffer)
+            }
+        }
 
-impl Write for TouStream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        (&*self).write(bytes)
-    }
+        impl Write for $stream {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                (&*self).write(bytes)
+            }
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+    };
 }
+#[cfg(feature = "secure")]
+pub(crate) use read_and_write_by_reference;
 
-impl TouStream {
-    pub(crate) fn on(port: PortRef, id: crate::endpoint::ConnectionId, peer: SocketAddr) -> Self {
-        TouStream::new(Handle::new(port, id, peer))
-    }
-}
+read_and_write_by_reference!(TouStream);

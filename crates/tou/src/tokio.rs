@@ -16,25 +16,25 @@ use tokio::time::timeout_at;
 
 /// A connection; see [`crate::TouStream`].
 #[derive(Clone, Debug)]
-pub struct TouStream(crate::TouStream);
+pub struct AsyncTouStream(crate::TouStream);
 
-impl TouStream {
+impl AsyncTouStream {
     /// Connects to the first of the addresses that answers, from a port that the system chooses.
     ///
     /// # Errors
     /// As [`crate::TouStream::connect`].
-    pub async fn connect(address: impl ToSocketAddrs) -> io::Result<TouStream> {
-        TouStream::connect_with(address, &Options::default()).await
+    pub async fn connect(address: impl ToSocketAddrs) -> io::Result<AsyncTouStream> {
+        AsyncTouStream::connect_with(address, &Options::default()).await
     }
 
-    /// As [`TouStream::connect`], with options.
+    /// As [`AsyncTouStream::connect`], with options.
     ///
     /// # Errors
     /// As [`crate::TouStream::connect`].
     pub async fn connect_with(
         address: impl ToSocketAddrs,
         options: &Options,
-    ) -> io::Result<TouStream> {
+    ) -> io::Result<AsyncTouStream> {
         let mut dialing = Dialing::new(lookup_host(address).await?, options);
         loop {
             let next = dialing.poll_at();
@@ -44,7 +44,7 @@ impl TouStream {
                 None => Some(connected.await),
             };
             if let Some(connected) = connected {
-                return connected.map(TouStream);
+                return connected.map(AsyncTouStream);
             }
         }
     }
@@ -53,13 +53,13 @@ impl TouStream {
     ///
     /// # Errors
     /// As [`TouSocket::connect`].
-    pub async fn connect_from(socket: &TouSocket, peer: SocketAddr) -> io::Result<TouStream> {
-        TouStream::connected(socket.begin(peer)?).await
+    pub async fn connect_from(socket: &TouSocket, peer: SocketAddr) -> io::Result<AsyncTouStream> {
+        AsyncTouStream::connected(socket.begin(peer)?).await
     }
 
-    async fn connected(stream: crate::TouStream) -> io::Result<TouStream> {
+    async fn connected(stream: crate::TouStream) -> io::Result<AsyncTouStream> {
         std::future::poll_fn(|cx| stream.poll_connected(cx.waker())).await?;
-        Ok(TouStream(stream))
+        Ok(AsyncTouStream(stream))
     }
 
     /// The peer's address.
@@ -100,77 +100,87 @@ impl TouStream {
     }
 }
 
-impl From<crate::TouStream> for TouStream {
-    fn from(stream: crate::TouStream) -> TouStream {
-        TouStream(stream)
+impl From<crate::TouStream> for AsyncTouStream {
+    fn from(stream: crate::TouStream) -> AsyncTouStream {
+        AsyncTouStream(stream)
     }
 }
 
-impl AsyncRead for TouStream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let room = buffer.initialize_unfilled();
-        let taken = ready!(self.0.poll_read(cx.waker(), room))?;
-        buffer.advance(taken);
-        Poll::Ready(Ok(()))
-    }
+/// Implements tokio's traits for the wrapper of a stream.
+macro_rules! implement_async_io {
+    ($stream:ty) => {
+        impl AsyncRead for $stream {
+            fn poll_read(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                buffer: &mut ReadBuf<'_>,
+            ) -> Poll<io::Result<()>> {
+                let room = buffer.initialize_unfilled();
+                let taken = ready!(self.0.poll_read(cx.waker(), room))?;
+                buffer.advance(taken);
+                Poll::Ready(Ok(()))
+            }
+        }
+
+        impl AsyncWrite for $stream {
+            fn poll_write(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                bytes: &[u8],
+            ) -> Poll<io::Result<usize>> {
+                self.0.poll_write(cx.waker(), bytes)
+            }
+
+            /// Does nothing: written data is sent without a flush.
+            fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                Poll::Ready(Ok(()))
+            }
+
+            /// Ends this direction after the data written so far. Does not wait for its delivery, as
+            /// with TCP.
+            fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                Poll::Ready(self.0.shutdown(Shutdown::Write))
+            }
+        }
+    };
 }
+#[cfg(feature = "secure")]
+pub(crate) use implement_async_io;
 
-impl AsyncWrite for TouStream {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.0.poll_write(cx.waker(), bytes)
-    }
-
-    /// Does nothing: written data is sent without a flush.
-    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    /// Sends FIN after the data written so far, and does not wait for its delivery, as with TCP.
-    fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(self.0.shutdown(Shutdown::Write))
-    }
-}
+implement_async_io!(AsyncTouStream);
 
 /// A port that accepts connections; see [`crate::TouListener`].
 #[derive(Debug)]
-pub struct TouListener(crate::TouListener);
+pub struct AsyncTouListener(crate::TouListener);
 
-impl TouListener {
+impl AsyncTouListener {
     /// Listens at the first of the addresses that can be bound.
     ///
     /// # Errors
     /// As [`crate::TouListener::bind`].
-    pub async fn bind(address: impl ToSocketAddrs) -> io::Result<TouListener> {
-        TouListener::bind_with(address, &Options::default()).await
+    pub async fn bind(address: impl ToSocketAddrs) -> io::Result<AsyncTouListener> {
+        AsyncTouListener::bind_with(address, &Options::default()).await
     }
 
-    /// As [`TouListener::bind`], with options.
+    /// As [`AsyncTouListener::bind`], with options.
     ///
     /// # Errors
     /// As [`crate::TouListener::bind`].
     pub async fn bind_with(
         address: impl ToSocketAddrs,
         options: &Options,
-    ) -> io::Result<TouListener> {
+    ) -> io::Result<AsyncTouListener> {
         let addresses: Vec<_> = lookup_host(address).await?.collect();
-        Ok(TouListener(crate::TouListener::bind_with(&addresses[..], options)?))
+        Ok(AsyncTouListener(crate::TouListener::bind_with(&addresses[..], options)?))
     }
 
     /// Waits for the next connection. Returns it with the peer's address.
     ///
     /// # Errors
     /// Never fails. It returns a `Result` like `tokio::net::TcpListener::accept`.
-    pub async fn accept(&self) -> io::Result<(TouStream, SocketAddr)> {
+    pub async fn accept(&self) -> io::Result<(AsyncTouStream, SocketAddr)> {
         let accepted = std::future::poll_fn(|cx| self.0.poll_accept(cx.waker())).await;
-        Ok((TouStream(accepted.0), accepted.1))
+        Ok((AsyncTouStream(accepted.0), accepted.1))
     }
 
     /// The local address.
@@ -182,8 +192,8 @@ impl TouListener {
     }
 }
 
-impl From<crate::TouListener> for TouListener {
-    fn from(listener: crate::TouListener) -> TouListener {
-        TouListener(listener)
+impl From<crate::TouListener> for AsyncTouListener {
+    fn from(listener: crate::TouListener) -> AsyncTouListener {
+        AsyncTouListener(listener)
     }
 }

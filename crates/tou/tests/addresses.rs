@@ -142,11 +142,11 @@ fn the_error_of_a_name_names_every_address() {
 #[tokio::test]
 async fn a_task_reaches_the_address_that_answers() {
     let (dead, _kept) = silent();
-    let listener = windlass_tou::tokio::TouListener::bind("0.0.0.0:0").await.expect("a port");
+    let listener = windlass_tou::tokio::AsyncTouListener::bind("0.0.0.0:0").await.expect("a port");
     let port = listener.local_addr().expect("bound").port();
     let live = SocketAddr::new(ip("127.0.0.2"), port);
     let both = [dead, live];
-    let connects = windlass_tou::tokio::TouStream::connect(&both[..]);
+    let connects = windlass_tou::tokio::AsyncTouStream::connect(&both[..]);
     let client = tokio::time::timeout(WAIT, connects).await.expect("in time").expect("answers");
     let (server, _) = listener.accept().await.expect("comes");
     assert_eq!(client.peer_addr().expect("open"), live);

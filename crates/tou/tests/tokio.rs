@@ -1,11 +1,11 @@
 //! The streams and listeners for tokio.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use windlass_tou::tokio::{TouListener, TouStream};
+use windlass_tou::tokio::{AsyncTouListener, AsyncTouStream};
 
-async fn pair() -> (TouStream, TouStream) {
-    let listener = TouListener::bind("127.0.0.1:0").await.expect("a port");
-    let client = TouStream::connect(listener.local_addr().expect("bound"));
+async fn pair() -> (AsyncTouStream, AsyncTouStream) {
+    let listener = AsyncTouListener::bind("127.0.0.1:0").await.expect("a port");
+    let client = AsyncTouStream::connect(listener.local_addr().expect("bound"));
     let (client, server) = tokio::join!(client, listener.accept());
     (client.expect("connects"), server.expect("comes").0)
 }
@@ -36,12 +36,12 @@ async fn bytes_go_both_ways_at_once() {
 
 #[tokio::test]
 async fn many_tasks_share_a_thread() {
-    let listener = TouListener::bind("127.0.0.1:0").await.expect("a port");
+    let listener = AsyncTouListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("bound");
     let clients: Vec<_> = (0..50u8)
         .map(|number| {
             tokio::spawn(async move {
-                let mut stream = TouStream::connect(address).await.expect("connects");
+                let mut stream = AsyncTouStream::connect(address).await.expect("connects");
                 stream.write_all(&[number; 100]).await.expect("open");
                 let mut answer = [0; 100];
                 stream.read_exact(&mut answer).await.expect("open");
@@ -69,7 +69,7 @@ async fn a_closed_port_refuses() {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
     let address = socket.local_addr().expect("bound");
     drop(socket);
-    let error = TouStream::connect(address).await.expect_err("no listener");
+    let error = AsyncTouStream::connect(address).await.expect_err("no listener");
     assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
 }
 
@@ -87,7 +87,7 @@ mod secure {
     use super::pair;
     use std::io::ErrorKind;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use windlass_tou::secure::tokio::SecureStream;
+    use windlass_tou::secure::tokio::AsyncSecureStream;
     use windlass_tou::secure::{Allow, Identity, SecretKey};
 
     fn identity(seed: u8) -> Identity {
@@ -101,8 +101,9 @@ mod secure {
         let (client, server) = pair().await;
         let (own, peer) = (identity(1), identity(2));
         let allow = Allow::keys([own.public_key()]);
-        let client = SecureStream::connect(client, &own, peer.public_key());
-        let (client, server) = tokio::join!(client, SecureStream::accept(server, &peer, &allow));
+        let client = AsyncSecureStream::connect(client, &own, peer.public_key());
+        let (client, server) =
+            tokio::join!(client, AsyncSecureStream::accept(server, &peer, &allow));
         let both = [client, server].map(|stream| {
             let (stream, data) = (stream.expect("secured"), data.clone());
             tokio::spawn(async move {
@@ -126,8 +127,9 @@ mod secure {
     async fn a_key_that_is_not_allowed_is_refused() {
         let (client, server) = pair().await;
         let (own, peer, allow) = (identity(1), identity(2), Allow::keys([]));
-        let client = SecureStream::connect(client, &own, peer.public_key());
-        let (client, server) = tokio::join!(client, SecureStream::accept(server, &peer, &allow));
+        let client = AsyncSecureStream::connect(client, &own, peer.public_key());
+        let (client, server) =
+            tokio::join!(client, AsyncSecureStream::accept(server, &peer, &allow));
         assert_eq!(server.expect_err("refused").kind(), ErrorKind::PermissionDenied);
         let mut client = client.expect("the right server");
         let error = client.read_u8().await.expect_err("refused");

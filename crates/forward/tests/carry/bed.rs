@@ -12,7 +12,7 @@ use windlass_forward::{
 use windlass_identity::{PublicKey, SecretKey};
 use windlass_tcp::config::KeepAlive;
 use windlass_tou::secure::{Allow, Identity};
-use windlass_tou::tokio::TouStream;
+use windlass_tou::tokio::AsyncTouStream;
 use windlass_tou::{Options, TouListener};
 
 /// The exposing host of the tests, and one that connects to it.
@@ -33,7 +33,7 @@ impl Dial for Direct {
     fn dial(&self, peer: PublicKey) -> BoxFuture<'_, io::Result<FarStream>> {
         self.dials.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
-            let stream = TouStream::connect_with(self.to, &options()).await?;
+            let stream = AsyncTouStream::connect_with(self.to, &options()).await?;
             FarStream::client(stream.into_std(), self.identity.as_ref(), peer).await
         })
     }
@@ -101,7 +101,7 @@ fn options() -> Options {
 }
 
 async fn serve(expose: Arc<Expose>, listener: TouListener, client: PublicKey) {
-    let listener = windlass_tou::tokio::TouListener::from(listener);
+    let listener = windlass_tou::tokio::AsyncTouListener::from(listener);
     while let Ok((stream, _)) = listener.accept().await {
         let expose = Arc::clone(&expose);
         tokio::spawn(async move { expose.serve(stream.into_std(), client).await });

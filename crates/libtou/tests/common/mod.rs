@@ -1,5 +1,5 @@
 //! One set of calls for ToU and TCP sockets, to compare them.
-#![allow(unsafe_code, reason = "the calls under test are C's")]
+#![expect(unsafe_code, reason = "the calls under test are C's")]
 #![allow(dead_code, reason = "each test uses what it needs")]
 
 use libc::{c_int, c_short, c_void, sockaddr, sockaddr_in, socklen_t};

@@ -53,7 +53,7 @@ pub struct Surroundings {
 }
 
 /// A message from the thread that holds the inner namespace.
-enum Word {
+enum Report {
     /// The inside's device is up.
     Device(Device),
     /// The guard of the command has started, with this PID.
@@ -84,29 +84,29 @@ impl Nested {
         }
 
         let (stop, stopper) = UnixStream::pair()?;
-        let (words, heard) = channel();
+        let (reports, received) = channel();
         let inside = inside_device(&block, self.mtu)?;
         let inner =
             Inner { device: inside, command: self.command, environment, output: self.output };
-        hold(inner, words, stopper);
-        let Word::Device(inside) = next(&heard)? else { return Err(gone()) };
-        let Word::Started(guard) = next(&heard)? else { return Err(gone()) };
+        hold(inner, reports, stopper);
+        let Report::Device(inside) = next(&received)? else { return Err(gone()) };
+        let Report::Started(guard) = next(&received)? else { return Err(gone()) };
         // The thread ends with the process.
         thread::spawn(move || forward(&signals, guard));
         let mut carrier = Carrier::new(network, vec![outside, inside], self.spin);
         carrier.run(stop.as_fd(), attendant)?;
-        match next(&heard)? {
-            Word::Ended(Ok(code)) => Ok((code, carrier)),
+        match next(&received)? {
+            Report::Ended(Ok(code)) => Ok((code, carrier)),
             _ => Err(gone()),
         }
     }
 }
 
 /// The next message of the thread that holds the inner namespace, or the error that ended it.
-fn next(heard: &Receiver<Word>) -> io::Result<Word> {
-    match heard.recv().map_err(|_| gone())? {
-        Word::Ended(Err(error)) => Err(error),
-        word => Ok(word),
+fn next(received: &Receiver<Report>) -> io::Result<Report> {
+    match received.recv().map_err(|_| gone())? {
+        Report::Ended(Err(error)) => Err(error),
+        report => Ok(report),
     }
 }
 
@@ -153,11 +153,11 @@ fn with_prefix(address: Ipv4Addr, prefix: u8) -> io::Result<IpNet> {
 
 /// Starts the thread that holds the inner namespace. It lives as long as the command, and drops
 /// `stopper` when it ends.
-fn hold(inner: Inner, words: Sender<Word>, stopper: UnixStream) {
+fn hold(inner: Inner, reports: Sender<Report>, stopper: UnixStream) {
     thread::spawn(move || {
-        let result = inner.live(&words);
+        let result = inner.live(&reports);
         // The send fails only if the receiver has ended, with an error of its own.
-        let _ = words.send(Word::Ended(result));
+        let _ = reports.send(Report::Ended(result));
         drop(stopper);
     });
 }
@@ -171,16 +171,16 @@ struct Inner {
 }
 
 impl Inner {
-    fn live(&self, words: &Sender<Word>) -> io::Result<u8> {
+    fn live(&self, reports: &Sender<Report>) -> io::Result<u8> {
         enter_new_network()?;
         let device = Device::create(&self.device)?;
         // Forwarding, for links nested in this one. If /proc/sys is read-only, they cannot reach the
         // outside.
         let _ = fs::write("/proc/sys/net/ipv4/ip_forward", "1");
-        let _ = words.send(Word::Device(device));
+        let _ = reports.send(Report::Device(device));
         let streams = self.output.as_deref().map_or(Streams::All, Streams::To);
         let mut child = guarded(&self.command, &self.environment, streams).spawn()?;
-        let _ = words.send(Word::Started(child.id()));
+        let _ = reports.send(Report::Started(child.id()));
         child.wait().map(exit_code)
     }
 }

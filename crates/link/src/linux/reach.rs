@@ -24,7 +24,7 @@ const HINT: &str = "choose other addresses with --block, such as --block 10.200.
 ///
 /// # Errors
 ///
-/// The kernel routes the inside's address elsewhere, or a firewall drops the packet on one of the ways.
+/// The kernel routes the inside's address elsewhere, or a firewall drops the packet in one direction.
 pub(crate) fn check(device: &Device, block: &Block) -> io::Result<()> {
     let (outside, inside) = (block.outside(), block.inside());
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;

@@ -1,4 +1,4 @@
-use super::exit::Exit;
+use super::exit::{Exit, HyStart};
 use super::hystart::Pace;
 use super::{Ack, Congestion, CongestionCause, Controller, ControllerFactory, Params, Window};
 use alloc::boxed::Box;
@@ -26,20 +26,6 @@ pub struct Cubic {
     /// - The target is the cubic's value after the minimum RTT, not after the smoothed RTT.
     /// - The growth step is computed at most once in 4 ms, and once in 32 ms for an unchanged cwnd.
     pub as_linux: bool,
-}
-
-/// How CUBIC leaves slow start before packets are lost.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum HyStart {
-    /// Only losses and ECN echoes end slow start.
-    #[default]
-    Off,
-    /// The first slow start slows down, then ends, when the RTT grows (HyStart++, RFC 9406).
-    Rfc9406,
-    /// Every slow start ends at once when the ACKs of a round trip arrive in a train as long as the
-    /// path, or when their minimum RTT exceeds the path's (HyStart before RFC 9406; Linux).
-    AckTrains,
 }
 
 impl Default for Cubic {
@@ -124,6 +110,7 @@ struct Epoch {
 impl Epoch {
     /// W_cubic in bytes (§4.2, figure 1).
     fn w_cubic(&self, t_s: f64) -> f64 {
+        // RFC 9438 §4.2, figure 1: W_cubic(t) = C (t - K)³ + W_max.
         let from_plateau_s = t_s - self.k_s;
         self.c * from_plateau_s * from_plateau_s * from_plateau_s + self.plateau
     }
@@ -149,8 +136,9 @@ impl CubicController {
         let c = self.constants.c * self.window.mss();
         // K is 0 after slow start without a loss (§4.10) and after a timeout (§4.8).
         let plateau = self.w_max.unwrap_or(cwnd).max(cwnd);
-        // RFC 9438 §4.2, figure 2: K, from the window at the beginning of the epoch.
+        // RFC 9438 §4.2, figure 2: K is the cube root of (W_max - cwnd_epoch) / C.
         let k_s = libm::cbrt((plateau - cwnd) / c);
+        // RFC 9438 §4.3: W_est begins at cwnd_epoch.
         Epoch { start: now, plateau, k_s, c, w_est: cwnd }
     }
 
@@ -176,6 +164,7 @@ impl CubicController {
             let ahead = epoch.w_cubic(t_s + ack.smoothed_rtt.as_secs_f64());
             // RFC 9438 §4.2: the target is at least cwnd and at most 1.5 cwnd.
             let target = ahead.max(cwnd).min(1.5 * cwnd);
+            // RFC 9438 §4.4: (target - cwnd) / cwnd for each segment acknowledged.
             self.window.grow_by((target - cwnd) * acked_share);
         }
         self.epoch = Some(epoch);
@@ -244,7 +233,7 @@ impl CubicController {
     /// the last cut, slower than Reno's to offset the smaller cut; above it, equal to Reno's.
     fn alpha(&self, epoch: &Epoch) -> f64 {
         let beta = self.constants.beta;
-        // RFC 9438 §4.3: alpha_cubic.
+        // RFC 9438 §4.3: alpha_cubic = 3 (1 - beta) / (1 + beta), and 1 from cwnd_prior on.
         let slow = 3.0 * (1.0 - beta) / (1.0 + beta);
         match self.cwnd_prior {
             Some(prior) if epoch.w_est < prior => slow,
@@ -257,7 +246,7 @@ impl CubicController {
     fn remember_window(&mut self) {
         let cwnd = self.window.cwnd();
         let shrinking = self.w_max.is_some_and(|w_max| cwnd < w_max);
-        // RFC 9438 §4.7, fast convergence: the plateau is lower than the window was.
+        // RFC 9438 §4.7, fast convergence: W_max = cwnd (1 + beta) / 2 if cwnd is below W_max.
         let plateau = match self.constants.fast_convergence && shrinking {
             true => cwnd * (1.0 + self.constants.beta) / 2.0,
             false => cwnd,
@@ -302,7 +291,7 @@ impl Controller for CubicController {
         if congestion.cause == CongestionCause::Timeout {
             self.w_max = None;
         }
-        // RFC 9438 §4.6, multiplicative decrease.
+        // RFC 9438 §4.6, multiplicative decrease: ssthresh = beta * cwnd.
         self.window.reduce(congestion, self.constants.beta);
         self.epoch = None;
     }

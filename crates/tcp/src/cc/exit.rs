@@ -1,7 +1,21 @@
 use super::ack_trains::AckTrains;
 use super::hystart::{HyStartPlusPlus, Pace};
-use super::{Ack, CongestionCause, HyStart, Window};
+use super::{Ack, CongestionCause, Window};
 use windlass_base::Span;
+
+/// How CUBIC leaves slow start before packets are lost.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum HyStart {
+    /// Only losses and ECN echoes end slow start.
+    #[default]
+    Off,
+    /// The first slow start slows down, then ends, when the RTT grows (HyStart++, RFC 9406).
+    Rfc9406,
+    /// Every slow start ends at once when the ACKs of a round trip arrive in a train as long as the
+    /// path, or when their minimum RTT exceeds the path's (HyStart before RFC 9406; Linux).
+    AckTrains,
+}
 
 /// The rule that ends slow start before packets are lost.
 #[derive(Clone, Debug)]

@@ -26,7 +26,8 @@ mod window;
 mod tests;
 
 pub use constant_increase::ConstantIncrease;
-pub use cubic::{Cubic, HyStart};
+pub use cubic::Cubic;
+pub use exit::HyStart;
 pub use new_ecn::NewEcn;
 pub use new_reno::NewReno;
 pub use none::NoControl;

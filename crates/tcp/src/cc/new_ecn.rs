@@ -65,7 +65,7 @@ impl NewEcnController {
     /// Raises the slope once per round trip, and not within a round trip after a reduction.
     fn raise_slope(&mut self, ack: &Ack) {
         if self.marked && ack.now >= self.last_update + ack.smoothed_rtt {
-            // Hamann 1999, section 3.1: beta times the square of SRTT.
+            // Hamann 1999, section 3.1: slope = slope + beta * SRTT², once per SRTT.
             let srtt_s = ack.smoothed_rtt.as_secs_f64();
             self.slope += self.factors.beta * srtt_s * srtt_s;
             self.last_update = ack.now;
@@ -75,7 +75,7 @@ impl NewEcnController {
     fn on_mark(&mut self, congestion: &Congestion) {
         let NewEcn { alpha_wnd, alpha_slp, .. } = self.factors;
         let params = *self.window.params();
-        // Hamann 1999, section 3.1: a mark reduces cwnd and ssthresh by alpha_wnd.
+        // Hamann 1999, section 3.1: cwnd = alpha_wnd * cwnd, and ssthresh alike.
         self.window.set_cwnd(params.cut(congestion.window, alpha_wnd));
         if !congestion.hold_ssthresh {
             // In slow start cwnd may stay below the new ssthresh; slow start then continues.
@@ -87,7 +87,7 @@ impl NewEcnController {
             };
             self.window.set_ssthresh(params.cut(from, alpha_wnd));
         }
-        // Every mark but the first reduces the slope by alpha_slp.
+        // Hamann 1999, section 3.1: slope = alpha_slp * slope, at every mark but the first.
         if self.marked {
             self.slope *= alpha_slp;
         }
@@ -116,7 +116,8 @@ impl Controller for NewEcnController {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        // Slow start is Reno's; the slope replaces the segment per round trip of RFC 5681 §3.1.
+        // Slow start is Reno's. Then cwnd grows by slope * MSS / cwnd for each byte acknowledged: the
+        // slope replaces the one segment per round trip of RFC 5681 §3.1.
         let rest = self.window.slow_start(ack.credit);
         if rest > 0.0 {
             self.raise_slope(ack);

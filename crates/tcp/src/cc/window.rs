@@ -82,12 +82,13 @@ impl Window {
     /// Grows cwnd by `slope` segments per window acknowledged, for an ACK of `credit` bytes. A
     /// slope of 1 is that of RFC 5681 §3.1, equation 3.
     pub fn congestion_avoidance(&mut self, credit: f64, slope: f64) {
+        // RFC 5681 §3.1, equation 3: SMSS * SMSS / cwnd for each segment acknowledged.
         self.grow_by(slope * self.mss() * credit / self.cwnd);
     }
 
     /// Grows cwnd by `bytes` in congestion avoidance; with growth by whole segments, once they add
     /// up to one.
-    pub fn grow_by(&mut self, bytes: f64) {
+    pub(super) fn grow_by(&mut self, bytes: f64) {
         if !self.params.whole_segment_growth {
             self.cwnd += bytes;
             return;
@@ -99,7 +100,7 @@ impl Window {
     }
 
     /// Grows cwnd to `bytes` if it is smaller, as [`Window::grow_by`] does.
-    pub fn grow_to(&mut self, bytes: f64) {
+    pub(super) fn grow_to(&mut self, bytes: f64) {
         if self.params.whole_segment_growth {
             self.grow_by((bytes - self.cwnd - self.due).max(0.0));
         } else {
@@ -116,6 +117,7 @@ impl Window {
     /// Reduces the window as Reno does, with `factor` in place of one half. ssthresh becomes
     /// `factor` times the window, and cwnd the same, or one segment after a timeout.
     pub fn reduce(&mut self, congestion: &Congestion, factor: f64) {
+        // RFC 5681 §3.1, equation 4: ssthresh = max(FlightSize / 2, 2 * SMSS).
         let cut = self.params.cut(congestion.window, factor);
         self.due = 0.0;
         if !congestion.hold_ssthresh {

@@ -85,11 +85,11 @@ pub struct RecoveryConfig {
     /// of at once (PRR, RFC 9937). Linux does this after every ECN echo as well, the engine after
     /// one during fast recovery.
     pub prr: bool,
-    /// Take a reduction back if the retransmitted data had not been lost. Timestamps (Eifel,
+    /// Undo a reduction if the retransmitted data had not been lost. Timestamps (Eifel,
     /// RFC 3522) or DSACK (RFC 3708) show it.
     pub undo: bool,
     /// After a timeout, two ACKs decide whether the data in flight is lost or late before more of it
-    /// is retransmitted (F-RTO, RFC 5682). If it is late, the reduction is taken back.
+    /// is retransmitted (F-RTO, RFC 5682). If it is late, the reduction is undone.
     pub frto: bool,
     /// A fast retransmit within the window of an earlier one reduces the window again (ns-2's Reno).
     /// RFC 6582 §3.2 step 2 forbids it.

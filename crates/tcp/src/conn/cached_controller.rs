@@ -51,7 +51,7 @@ impl CachedController {
         self.controller.snapshot()
     }
 
-    /// Takes an unnecessary reduction back: restores the controller `before` it, with the current
+    /// Undoes an unnecessary reduction: restores the controller `before` it, with the current
     /// MSS, unless the window has grown beyond that in the meantime.
     pub(super) fn go_back_to(&mut self, before: Box<dyn Controller>, mss: u32) {
         if before.cwnd() > self.state.cwnd {
@@ -100,8 +100,8 @@ impl CachedController {
 
     /// The value that the controller publishes under a name.
     pub(super) fn trace_value(&self, name: &str) -> Option<f64> {
-        let place = self.trace_names.iter().position(|published| *published == name)?;
-        self.controller.trace_values().get(place).copied()
+        let index = self.trace_names.iter().position(|published| *published == name)?;
+        self.controller.trace_values().get(index).copied()
     }
 
     /// Passes on the published values that have changed since the last call.

@@ -49,7 +49,7 @@ impl Connection {
     /// Discards incoming data as it arrives, from now on: for the sink of a bulk transfer. The only
     /// further [`Event::Readable`] is the one at the end of the stream.
     pub fn discard_incoming(&mut self) {
-        self.take_what_came(u64::MAX);
+        self.read_available(u64::MAX);
         self.rx.discards = true;
     }
 
@@ -59,19 +59,21 @@ impl Connection {
     /// # Errors
     /// [`Error::Closed`] at the end of the stream.
     pub fn read(&mut self, bytes: u64) -> Result<u64, Error> {
-        let taken = self.take_what_came(bytes);
+        let taken = self.read_available(bytes);
         if taken == 0 && bytes > 0 && (self.peer_closed() || self.state == State::Closed) {
             return Err(Error::Closed);
         }
         Ok(taken)
     }
 
-    pub(super) fn take_what_came(&mut self, bytes: u64) -> u64 {
+    /// Removes up to `bytes` from the data in order, and returns their number. Schedules the ACK that
+    /// announces the larger window.
+    pub(super) fn read_available(&mut self, bytes: u64) -> u64 {
         let taken = self.rx.reassembly.read(bytes);
         // An ACK that is due announces the window anyway.
         let silent = taken > 0 && !self.rx.acks.is_due();
         if silent && self.state.can_receive() && self.window_update_due() {
-            self.rx.acks.at_once();
+            self.rx.acks.send_ack_now();
         } else if silent && self.rx.reassembly.readable() == 0 {
             self.rx.acks.all_taken();
         }
@@ -223,7 +225,7 @@ impl Connection {
 
     /// Limits the announced window to `bytes`, whatever room the buffer has: for a carrier that
     /// drops packets it cannot hold. A larger window announced before stays valid and shrinks as
-    /// the peer uses it up (RFC 9293 §3.8.6: a receiver does not take back a window).
+    /// the peer uses it up (RFC 9293 §3.8.6: a receiver does not shrink its window).
     pub fn limit_window(&mut self, bytes: u64) {
         let begins = matches!(self.state, State::Listen | State::SynSent) && self.tx.max == 0;
         if begins {
@@ -236,7 +238,7 @@ impl Connection {
     /// Limits the buffers to `send` and `receive` bytes, and to their sizes in the config: for a
     /// carrier that is short of memory. Buffered data and the window announced so far are not
     /// affected.
-    pub fn limit_buffers(&mut self, send: u64, receive: u64) {
+    pub(crate) fn limit_buffers(&mut self, send: u64, receive: u64) {
         self.options.send_buffer = self.config.buffers.send.min(send);
         self.rx.window.set_buffer(self.config.buffers.receive.min(receive));
     }

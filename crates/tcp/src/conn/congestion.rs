@@ -94,7 +94,7 @@ impl Connection {
     pub(super) fn handle_ecn_echo(&mut self, now: Time, ack: u64) -> bool {
         self.stats.ece_received += 1;
         self.signals |= Signals::ECE;
-        // An echo proves congestion, so no reduction may be taken back (RFC 4015 §3.2 step 6).
+        // An echo proves congestion, so no reduction may be undone (RFC 4015 §3.2 step 6).
         self.forget_undo();
         let after_timeout = self.config.ecn.cut_after_timeout
             && self.recovery.last_cut == Some(CongestionCause::Timeout);

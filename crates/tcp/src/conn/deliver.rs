@@ -49,7 +49,7 @@ impl Connection {
         let cwr = segment.flags.contains(Flags::CWR);
         self.rx.echo.data(ce, cwr);
         if (ce || cwr) && self.config.acks.marks_at_once {
-            self.rx.acks.at_once();
+            self.rx.acks.send_ack_now();
         }
     }
 
@@ -88,7 +88,7 @@ impl Connection {
 
     fn notify_readable(&mut self) {
         if self.rx.discards {
-            self.take_what_came(u64::MAX);
+            self.read_available(u64::MAX);
         } else {
             self.events.push(Event::Readable);
         }
@@ -101,7 +101,7 @@ impl Connection {
         match arrival {
             Arrival::InOrder => self.rx.acks.data_in_order(now, len, self.agreed.mss, push),
             Arrival::FilledGap if self.rx.reassembly.has_gap() => self.rx.acks.send_pure_ack_now(),
-            Arrival::FilledGap => self.rx.acks.at_once(),
+            Arrival::FilledGap => self.rx.acks.send_ack_now(),
             Arrival::Duplicate => self.rx.acks.duplicate(),
             Arrival::OutOfOrder | Arrival::Refused => self.rx.acks.send_pure_ack_now(),
         }
@@ -115,7 +115,7 @@ impl Connection {
     }
 
     fn peer_has_closed(&mut self, now: Time) {
-        self.rx.acks.at_once();
+        self.rx.acks.send_ack_now();
         self.events.push(Event::Readable);
         self.events.push(Event::PeerClosed);
         // RFC 9293 §3.10.7.4, eighth: the transitions by the peer's FIN.

@@ -48,7 +48,7 @@ impl Connection {
             self.take_syn(now, segment);
             if flags.contains(Flags::ACK) {
                 self.syn_acknowledged(now);
-                self.rx.acks.at_once();
+                self.rx.acks.send_ack_now();
             } else {
                 // Simultaneous open: this end sends its SYN again, now with an ACK.
                 self.state = State::SynReceived;

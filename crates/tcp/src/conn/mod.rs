@@ -19,7 +19,6 @@ mod pacing;
 mod rack;
 mod reduction;
 mod sender;
-mod state;
 mod tail_probe;
 #[cfg(test)]
 mod tests;
@@ -29,8 +28,8 @@ mod transmit;
 mod undo;
 mod validate;
 
+pub use crate::state::State;
 pub use events::{Error, Event};
-pub use state::State;
 
 use crate::cc::Params;
 use crate::config::RttSampling;
@@ -198,7 +197,7 @@ pub struct Stats {
     pub fast_retransmits: u64,
     /// Tail loss probes sent (RFC 8985 §7).
     pub tail_probes: u64,
-    /// Reductions of the window taken back, because the retransmitted data had not been lost.
+    /// Reductions of the window undone, because the retransmitted data had not been lost.
     pub undone_cuts: u64,
     /// New segments that F-RTO sent to find out whether a timeout was needless (RFC 5682 §2.1 step
     /// 2b).
@@ -455,7 +454,7 @@ impl Connection {
 
     /// The most bytes that the receive buffer may have to hold: unread bytes, and those that the
     /// announced window still allows the peer to send.
-    pub fn receive_promise(&self) -> u64 {
+    pub(crate) fn receive_promise(&self) -> u64 {
         if self.state.can_receive() {
             self.rx.window.edge().saturating_sub(self.rx.reassembly.read_position())
         } else {

@@ -34,6 +34,7 @@ impl Connection {
             let (start, end) = (gap.start, gap.end);
             let original = self.tx.timing.last_sent_within(gap.clone()).is_some();
             let given_up = self.recovery.rack.delivered(now, gap, &self.tx.timing);
+            // RFC 8985 §6.2 step 3: a delivery below RACK.fack of data not retransmitted.
             if end < highest && (original || (given_up && start >= high_rxt)) {
                 self.recovery.rack.window.note_reordering();
             }
@@ -60,13 +61,13 @@ impl Connection {
     /// Marks segments lost, arms the reordering timer and starts a repair if one is due (RFC 8985
     /// §6.2 step 5). Called after an ACK and when the reordering timer expires.
     pub(super) fn detect_losses(&mut self, now: Time) {
-        self.timers.early = Deadline::NEVER;
+        self.timers.loss_detection = Deadline::NEVER;
         let window = self.reordering_window();
         let recovery = &mut self.recovery;
         let sacked = recovery.scoreboard.sacked();
         let next = recovery.rack.detect(now, window, &mut self.tx.timing, sacked);
         if let Some(next) = next {
-            self.timers.early = Deadline::at(next);
+            self.timers.loss_detection = Deadline::at(next);
         }
         if recovery.phase == Phase::Open && recovery.rack.lost_bytes() > 0 {
             self.repair(now);
@@ -76,8 +77,8 @@ impl Connection {
         }
     }
 
-    pub(super) fn early_timeout(&mut self, now: Time) {
-        self.timers.early = Deadline::NEVER;
+    pub(super) fn loss_detection_timeout(&mut self, now: Time) {
+        self.timers.loss_detection = Deadline::NEVER;
         if self.may_probe_tail() {
             self.pending.tail_probe = true;
             self.arm_retransmit_timer(now);

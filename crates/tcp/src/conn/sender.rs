@@ -10,7 +10,7 @@ use windlass_base::Time;
 pub(crate) struct Sender {
     /// SND.UNA: the first position not acknowledged.
     pub(crate) una: u64,
-    /// SND.NXT: the position to send next. A timeout takes it back to `una`.
+    /// SND.NXT: the position to send next. A timeout resets it to `una`.
     pub(crate) nxt: u64,
     /// The position after the highest one ever sent.
     pub(crate) max: u64,

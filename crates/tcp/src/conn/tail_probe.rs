@@ -29,9 +29,9 @@ impl Connection {
         if self.may_probe_tail() {
             let timeout = Deadline::at(now + self.probe_timeout());
             // When both expire together, the probe takes the place of the retransmission.
-            self.timers.early = timeout.min(self.timers.retransmit);
+            self.timers.loss_detection = timeout.min(self.timers.retransmit);
         } else if self.tx.una == self.tx.max {
-            self.timers.early = Deadline::NEVER;
+            self.timers.loss_detection = Deadline::NEVER;
         }
     }
 

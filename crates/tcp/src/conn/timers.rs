@@ -12,7 +12,7 @@ pub(crate) struct Timers {
     pub(crate) retransmit: Deadline,
     /// An earlier deadline than `retransmit`: the reordering timer of RACK (RFC 8985 §6.2 step 5),
     /// or, without a delivery out of order, the tail loss probe (§7.2).
-    pub(crate) early: Deadline,
+    pub(crate) loss_detection: Deadline,
     /// Zero-window probes (RFC 9293 §3.8.6.1).
     pub(crate) persist: Deadline,
     /// In TIME-WAIT its end; in other states the next burst of a paced connection.
@@ -27,7 +27,11 @@ pub(crate) struct Timers {
 
 impl Timers {
     pub(crate) fn earliest(&self) -> Deadline {
-        self.retransmit.min(self.early).min(self.persist).min(self.wait).min(self.keep_alive)
+        self.retransmit
+            .min(self.loss_detection)
+            .min(self.persist)
+            .min(self.wait)
+            .min(self.keep_alive)
     }
 }
 
@@ -41,8 +45,8 @@ impl Connection {
             // The next poll sends the burst.
             self.timers.wait = Deadline::NEVER;
         }
-        if self.timers.early.has_expired(now) {
-            self.early_timeout(now);
+        if self.timers.loss_detection.has_expired(now) {
+            self.loss_detection_timeout(now);
         }
         if self.timers.retransmit.has_expired(now) {
             self.timers.retransmit = Deadline::NEVER;
@@ -144,7 +148,7 @@ impl Connection {
         self.tx.nxt = una;
         self.tx.timing.forget();
         self.recovery.rack.forget();
-        self.timers.early = Deadline::NEVER;
+        self.timers.loss_detection = Deadline::NEVER;
         if self.recovery.scoreboard.sacked().range_at(una).is_some() {
             // Data at SND.UNA is SACKed but not acknowledged: the receiver has discarded it (RFC
             // 2018 §8).
@@ -227,7 +231,7 @@ impl Connection {
         }
         // RFC 9293 §3.10.7.4, eighth: the other timers are turned off.
         self.timers.retransmit = Deadline::NEVER;
-        self.timers.early = Deadline::NEVER;
+        self.timers.loss_detection = Deadline::NEVER;
         self.timers.persist = Deadline::NEVER;
         self.timers.keep_alive = Deadline::NEVER;
         self.timers.wait = Deadline::at(now + self.config.timers.time_wait);

@@ -87,7 +87,7 @@ impl Connection {
         }
     }
 
-    /// Takes the reduction back if DSACKs have reported every retransmission as a duplicate. Not
+    /// Undoes the reduction if DSACKs have reported every retransmission as a duplicate. Not
     /// during fast recovery, where further retransmissions may follow.
     pub(super) fn judge_duplicates(&mut self) {
         let settled = self.recovery.phase != Phase::FastRecovery;
@@ -97,7 +97,7 @@ impl Connection {
         }
     }
 
-    /// Takes the last reduction back: it was needless.
+    /// Undoes the last reduction, which was unnecessary.
     pub(super) fn undo(&mut self) {
         let Some(undo) = self.recovery.undo.take() else { return };
         self.stats.undone_cuts += 1;
@@ -108,7 +108,7 @@ impl Connection {
             self.congestion.go_back_to(controller, self.agreed.mss);
         }
         self.recovery.recover = undo.before.recover;
-        // The reduction is taken back: CWR is due only if it was due before.
+        // The reduction is undone: CWR is due only if it was due before.
         self.pending.cwr &= undo.before.cwr;
         if self.agreed.sack {
             self.recovery.last_cut = undo.before.last_cut;
@@ -129,7 +129,7 @@ impl Connection {
         }
     }
 
-    /// Takes a timeout back: the flight that it treated as lost is in flight again, and sending
+    /// Undoes a timeout: the flight that it treated as lost is in flight again, and sending
     /// continues at the old SND.NXT (RFC 4015 §3.2 step 5).
     fn resume(&mut self, flight: Option<LostFlight>, copies_end: u64) {
         if let Some(LostFlight { mut timing, nxt, newest }) = flight {

@@ -59,7 +59,7 @@ impl AckSchedule {
         self.largest_segment = self.largest_segment.max(bytes.min(mss));
         self.unacked_bytes += u64::from(bytes);
         match self.policy {
-            AckPolicy::Immediate => self.at_once(),
+            AckPolicy::Immediate => self.send_ack_now(),
             AckPolicy::Delayed { max } => self.delay(now, max),
             AckPolicy::Linux { max } => {
                 self.ended |= push || bytes < self.largest_segment;
@@ -79,7 +79,7 @@ impl AckSchedule {
             return self.delay(now, max);
         }
         self.quick -= 1;
-        self.at_once();
+        self.send_ack_now();
     }
 
     /// The application has read all data in order. If the peer has no more data for now, the ACK is
@@ -107,7 +107,7 @@ impl AckSchedule {
     fn delay(&mut self, now: Time, max: Span) {
         // RFC 5681 §4.2: an ACK for every second full-sized segment at least.
         if self.unacked_bytes >= 2 * u64::from(self.largest_segment) {
-            return self.at_once();
+            return self.send_ack_now();
         }
         if self.due == Due::Never {
             self.due = Due::At(now + max);
@@ -115,7 +115,7 @@ impl AckSchedule {
     }
 
     /// Makes the ACK due at once; data may carry it.
-    pub(crate) fn at_once(&mut self) {
+    pub(crate) fn send_ack_now(&mut self) {
         if self.due != Due::NowAlone {
             self.due = Due::Now;
         }

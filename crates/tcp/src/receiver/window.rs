@@ -90,7 +90,7 @@ impl ReceiveWindow {
             self.edge = edge;
             return ((edge - nxt) >> self.shift) as u16;
         }
-        // Rounded up, since rounding down would take back a part of the announced window. But not
+        // Rounded up, since rounding down would shrink the announced window. But not
         // beyond the buffer: a peer that sends a few bytes at a time would move the edge ever
         // further beyond it. There the window falls by less than a unit, as RFC 7323 §2.4 allows.
         let window = self.edge.saturating_sub(nxt);
@@ -222,7 +222,7 @@ mod tests {
                 prop_assert!(window.edge() >= before);
                 let again = window.new_field(nxt, read, 100);
                 prop_assert_eq!(again, field, "the same field may be announced again");
-                // Rounding a scaled window takes back less than its granularity.
+                // Rounding a scaled window shrinks it by less than its granularity.
                 let announced = nxt + (u64::from(field) << shift);
                 prop_assert!(announced <= window.edge().max(nxt));
                 prop_assert!(announced + (1 << shift) > window.edge());

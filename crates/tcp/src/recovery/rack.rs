@@ -51,6 +51,7 @@ impl Delivered {
 
     /// The time at which a segment sent at `sent` counts as lost, unless it is delivered before.
     fn deadline(&self, sent: Time, window: Span) -> Time {
+        // RFC 8985 §6.2 step 5: Segment.xmit_ts + RACK.rtt + RACK.reo_wnd.
         sent + self.rtt + window
     }
 }

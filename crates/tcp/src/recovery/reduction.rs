@@ -37,14 +37,16 @@ impl Reduction {
         let Progress { delivered, safe, pipe, sent } = progress;
         self.delivered += delivered;
         let out = (sent - self.sent_before) * mss;
-        // RFC 9937 §6: in proportion while pipe exceeds ssthresh, then up to ssthresh.
+        // RFC 9937 §6: CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out while pipe exceeds
+        // ssthresh, then growth up to ssthresh.
         let quota = if pipe > self.target {
             // In whole segments, as the sender sends no fraction of one.
             let due = u128::from(self.delivered) * u128::from(self.target);
             let segments = due.div_ceil(u128::from(self.prior * mss)) as u64;
             (segments * mss).saturating_sub(out)
         } else {
-            // The slow start reduction bound; the conservative one (PRR-CRB) without SafeACK.
+            // The slow start reduction bound: MAX(prr_delivered - prr_out, DeliveredData) + SMSS;
+            // without SafeACK the conservative one (PRR-CRB), which has no SMSS more.
             let conserved = self.delivered.saturating_sub(out).max(delivered);
             (conserved + if safe { mss } else { 0 }).min(self.target - pipe)
         };

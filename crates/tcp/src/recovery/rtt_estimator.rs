@@ -68,7 +68,7 @@ impl RttEstimator {
             self.srtt_eighths = ticks << 3;
             self.rttvar_quarters = ticks << 1;
         } else {
-            // RFC 6298 §2.3: RTTVAR by a quarter, SRTT by an eighth of the difference.
+            // RFC 6298 §2.3: RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R'|, SRTT = 7/8 SRTT + 1/8 R'.
             let error = ticks as i64 - (self.srtt_eighths >> 3) as i64;
             let gain = self.gain_eighths();
             self.srtt_eighths = self.srtt_eighths.saturating_add_signed(gain * error).max(1);

@@ -1,7 +1,7 @@
 //! IPv4 and IPv6 headers as bytes (RFC 791, RFC 8200), with the fields that a carrier of TCP needs.
 
 use super::checksum::Sum;
-use super::wire::WireError;
+use super::error::WireError;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use windlass_base::Ecn;
 
@@ -19,7 +19,7 @@ const DONT_FRAGMENT: u8 = 0x40;
 
 /// The addresses of a packet, both of one family.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
+#[expect(missing_docs, reason = "the fields are those of every IP header")]
 pub enum Addresses {
     V4 { source: Ipv4Addr, destination: Ipv4Addr },
     V6 { source: Ipv6Addr, destination: Ipv6Addr },

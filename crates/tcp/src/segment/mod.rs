@@ -1,6 +1,7 @@
 //! TCP segments as plain values, and their wire format.
 
 mod checksum;
+mod error;
 mod flags;
 pub mod ip;
 mod options;

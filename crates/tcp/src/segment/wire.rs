@@ -1,9 +1,10 @@
 //! The TCP header as bytes (RFC 9293 §3.1).
 
+pub use super::error::WireError;
+
 use super::ip::{Addresses, PROTOCOL_TCP, transport_checksum};
 use super::{Flags, Options, SackBlocks, Segment, Timestamps};
 use crate::SeqNumber;
-use core::fmt;
 use core::ops::Range;
 
 /// A header without options, in bytes.
@@ -14,7 +15,7 @@ pub const MAX_HEADER_LEN: usize = MIN_HEADER_LEN + Options::MAX_LEN;
 pub const CHECKSUM_FIELD: Range<usize> = 16..18;
 
 /// The largest window shift; a larger one is taken as this (RFC 7323 §2.3).
-pub const MAX_WINDOW_SHIFT: u8 = 14;
+pub(crate) const MAX_WINDOW_SHIFT: u8 = 14;
 
 /// The ports of a segment.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
@@ -24,42 +25,6 @@ pub struct Ports {
     /// The port of the receiver.
     pub destination: u16,
 }
-
-/// The reason why bytes cannot be parsed as a header, or a header cannot be written.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum WireError {
-    /// The bytes end before the header or packet does.
-    Truncated,
-    /// The length field of a header or packet is smaller than its fixed part.
-    HeaderLength,
-    /// A TCP option is shorter than its own length octet or reaches beyond the header.
-    OptionLength,
-    /// Neither IPv4 nor IPv6.
-    Version,
-    /// The IPv4 header checksum is wrong.
-    Checksum,
-    /// More IPv6 extension headers than the parser accepts.
-    ExtensionHeaders,
-    /// More bytes than the length field holds.
-    TooLong,
-}
-
-impl fmt::Display for WireError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            WireError::Truncated => "the bytes end before the packet does",
-            WireError::HeaderLength => "a length is shorter than the header's fixed part",
-            WireError::OptionLength => "a TCP option has an impossible length",
-            WireError::Version => "neither IPv4 nor IPv6",
-            WireError::Checksum => "the IPv4 header checksum is wrong",
-            WireError::ExtensionHeaders => "too many IPv6 extension headers",
-            WireError::TooLong => "too many bytes for the length field",
-        })
-    }
-}
-
-impl core::error::Error for WireError {}
 
 /// Parses a TCP header with its payload. Returns the ports, the segment, and the offset in `bytes`
 /// at which the payload begins; all bytes from there on are payload.

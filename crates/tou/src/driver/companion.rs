@@ -1,7 +1,7 @@
 //! The companion of a port: it finds paths for the sessions, and shares the socket with the
 //! endpoint.
 
-use super::port::Waiters;
+use super::waiters::Waiters;
 use crate::endpoint::Endpoint;
 use std::net::{IpAddr, SocketAddr};
 use std::task::Waker;

@@ -1,5 +1,6 @@
 //! Delivering data before a process ends.
 
+use super::port::Port;
 use super::reactor::Reactor;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 pub fn drain(timeout: Duration) -> bool {
     let deadline = Instant::now() + timeout;
     loop {
-        let ports = Reactor::ports();
+        let ports = Reactor::<Port>::ports();
         let arrived =
             !ports.iter().any(|port| port.with(|state, _| state.endpoint.is_delivering()));
         if arrived || Instant::now() >= deadline {

@@ -35,7 +35,7 @@ pub(super) fn receive(socket: &UdpSocket) -> Option<Option<Undelivered>> {
     use std::io::IoSliceMut;
     use std::os::fd::AsRawFd;
 
-    let mut bytes = [0; crate::wire::MAX_SESSION_HEADER_LEN];
+    let mut bytes = [0; windlass_tou_wire::MAX_SESSION_HEADER_LEN];
     // The error and its reporter, and the control messages that quinn-udp enables for each datagram.
     let mut control = nix::cmsg_space!([u8; CONTROL_BYTES]);
     let mut slices = [IoSliceMut::new(&mut bytes)];

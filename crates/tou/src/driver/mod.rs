@@ -20,18 +20,19 @@ mod reusable_ports;
 mod short_lived;
 mod source;
 mod wait;
+mod waiters;
 mod wakes;
 
 #[cfg(feature = "session")]
 pub(crate) use companion::{Companion, Destination, Own};
 pub use drain::drain;
 pub(crate) use port::{Callback, Port, PortRef, PortState};
-#[cfg(feature = "session")]
-pub(crate) use port::{Waiters, register};
 pub(crate) use reactor::now;
 pub(crate) use source::client_source_for;
 #[cfg(feature = "session")]
 pub(crate) use source::source_for;
 pub(crate) use wait::block_on;
+#[cfg(feature = "session")]
+pub(crate) use waiters::{Waiters, register};
 #[cfg(feature = "secure")]
 pub(crate) use wakes::PostponeWakes;

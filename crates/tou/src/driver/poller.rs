@@ -5,16 +5,16 @@
 #[cfg_attr(windows, path = "poller/windows.rs")]
 mod rest;
 
-use super::port::Port;
 pub(super) use rest::{POLLED_MAX, Registry, Rest, rest};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
+use std::net::UdpSocket;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A port that the thread waits for with poll.
-pub(super) struct Polled {
+pub(super) struct Polled<Port> {
     pub(super) index: usize,
     pub(super) port: Arc<Port>,
     /// Incoming datagrams do not wake the thread: the port's writer receives them.
@@ -33,16 +33,16 @@ pub(super) struct Readiness {
 }
 
 /// Waits for events of all ports.
-pub(super) struct Poller {
+pub(super) struct Poller<Port> {
     /// The ports for poll. The caller fills this list before each wait.
-    pub(super) polled: Vec<Polled>,
+    pub(super) polled: Vec<Polled<Port>>,
     /// All other ports, and what wakes the thread.
     rest: Rest,
     ready: Vec<Readiness>,
 }
 
-impl Poller {
-    pub(super) fn new(rest: Rest) -> Poller {
+impl<Port: AsRef<UdpSocket>> Poller<Port> {
+    pub(super) fn new(rest: Rest) -> Poller<Port> {
         Poller { polled: Vec::new(), rest, ready: Vec::new() }
     }
 
@@ -59,7 +59,7 @@ impl Poller {
 
     /// True if the rest has events.
     fn poll(&mut self, timeout: Option<Duration>) -> rustix::io::Result<bool> {
-        let wanted = |polled: &Polled| {
+        let wanted = |polled: &Polled<Port>| {
             let write = if polled.wants_writable { PollFlags::OUT } else { PollFlags::empty() };
             let read = if polled.suspended { PollFlags::empty() } else { PollFlags::IN };
             read | write
@@ -67,7 +67,7 @@ impl Poller {
         let mut sockets = Vec::with_capacity(self.polled.len() + 1);
         sockets.push(PollFd::new(self.rest.pollable(), PollFlags::IN));
         let polled = self.polled.iter();
-        sockets.extend(polled.map(|one| PollFd::new(one.port.socket(), wanted(one))));
+        sockets.extend(polled.map(|one| PollFd::new((*one.port).as_ref(), wanted(one))));
         poll(&mut sockets, timeout.map(whole_milliseconds).as_ref())?;
         for (polled, socket) in self.polled.iter().zip(&sockets[1..]) {
             let flags = socket.revents();

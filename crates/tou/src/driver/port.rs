@@ -4,16 +4,17 @@ mod receive;
 mod refusals;
 mod sessions;
 
+use super::buffers::Buffers;
 use super::companion::Companion;
 use super::inline_receive::InlineReceive;
 use super::options;
 use super::pieces;
-use super::reactor::{self, Reactor};
+use super::reactor::{self, ReactorPort};
 use super::reusable_ports::Binding;
 use super::source::Recent;
+use super::waiters::{Waiters, register};
 use super::wakes::wake;
 use crate::endpoint::{Addresses, ConnectionId, Contents, Datagrams, Endpoint, Limits};
-use crate::qlog;
 use quinn_udp::{EcnCodepoint, Transmit, UdpSocketState};
 use refusals::{despite_pending_errors, is_blocked, is_too_big};
 use std::io;
@@ -22,27 +23,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::{Duration, SystemTime};
 use windlass_base::Time;
+use windlass_qlog as qlog;
 use windlass_tcp::Event;
 
-/// Wakers and flags of one connection, stored with it in the endpoint.
-#[derive(Debug, Default)]
-pub(crate) struct Waiters {
-    pub(crate) reading: Vec<Waker>,
-    pub(crate) writing: Vec<Waker>,
-    /// The application has received the connection's error.
-    pub(crate) error_reported: bool,
-    /// Errno of the ICMP report, or of the call, that ended the opening of this connection.
-    pub(crate) icmp_errno: Option<i32>,
-    /// The application has shut down reading.
-    pub(crate) reading_closed: bool,
-}
-
-/// Adds a waker to a list unless it is there already.
-pub(crate) fn register(wakers: &mut Vec<Waker>, waker: &Waker) {
-    if !wakers.iter().any(|left| left.will_wake(waker)) {
-        wakers.push(waker.clone());
-    }
-}
+/// The I/O thread's state, shared by all ports of the process.
+type Reactor = reactor::Reactor<Port>;
 
 /// A STUN message and its source.
 type Message = (SocketAddr, Box<[u8]>);
@@ -64,7 +49,7 @@ pub(crate) struct PortState {
     pub(crate) accepting: Vec<Waker>,
     pub(crate) on_stun: Option<Callback>,
     /// Of a port at all addresses: the one at which each source's last STUN message arrived.
-    asked: Recent<SocketAddr, IpAddr>,
+    arrival_addresses: Recent<SocketAddr, IpAddr>,
     companion: Option<Box<dyn Companion>>,
     /// The datagrams that the socket did not accept yet, and their bytes.
     blocked: Option<Datagrams>,
@@ -139,7 +124,7 @@ impl Port {
             endpoint,
             accepting: Vec::new(),
             on_stun: None,
-            asked: Recent::default(),
+            arrival_addresses: Recent::default(),
             companion: None,
             blocked: None,
             buffer: Vec::new(),
@@ -191,11 +176,6 @@ impl Port {
 
     pub(crate) fn local_addr(&self) -> SocketAddr {
         self.local
-    }
-
-    /// For the I/O thread to wait for.
-    pub(super) fn socket(&self) -> &UdpSocket {
-        &self.socket
     }
 
     /// Where connections that begin from now on write their events.
@@ -279,7 +259,7 @@ impl Port {
     /// Sends a datagram of the application, such as a STUN message.
     pub(crate) fn send_datagram(&self, peer: SocketAddr, bytes: &[u8]) -> io::Result<()> {
         let destination = self.mapped(peer);
-        let src_ip = self.lock().asked.get(&destination);
+        let src_ip = self.lock().arrival_addresses.get(&destination);
         let datagram =
             Transmit { destination, ecn: None, contents: bytes, segment_size: None, src_ip };
         self.try_send(&datagram)
@@ -291,10 +271,31 @@ impl Port {
     }
 }
 
-/// Called by the reactor.
-impl Port {
-    /// The deadline `entered` has passed.
-    pub(super) fn handle_timeout(&self, entered: Time) {
+impl AsRef<UdpSocket> for Port {
+    fn as_ref(&self) -> &UdpSocket {
+        &self.socket
+    }
+}
+
+impl ReactorPort for Port {
+    fn current() -> MutexGuard<'static, Option<Arc<Reactor>>> {
+        static CURRENT: Mutex<Option<Arc<Reactor>>> = Mutex::new(None);
+        CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn handle_readable(&self, buffers: &mut Buffers) {
+        self.receive(buffers);
+    }
+
+    fn handle_writable(&self) {
+        self.with(|_, _| {});
+    }
+
+    fn handle_error(&self) {
+        self.take_errors();
+    }
+
+    fn handle_timeout(&self, entered: Time) {
         self.with(|state, now| {
             if let Some(registration) = &mut state.registration
                 && registration.timer_at == Some(entered)
@@ -306,19 +307,13 @@ impl Port {
         });
     }
 
-    /// Ends the registration with the reactor if the port is unused. Returns whether it did.
-    pub(super) fn retire_if_unused(&self) -> bool {
+    fn retire_if_unused(&self) -> bool {
         let mut state = self.lock();
         let is_unused = state.is_unused();
         if is_unused {
             state.registration = None;
         }
         is_unused
-    }
-
-    /// The socket accepts datagrams again.
-    pub(super) fn handle_writable(&self) {
-        self.with(|_, _| {});
     }
 }
 
@@ -476,10 +471,10 @@ impl Port {
     /// Takes the callback and its messages. The caller runs it unlocked, so that it may use the port.
     fn take_stun(&self, state: &mut PortState) -> Option<(Callback, Vec<Message>)> {
         let mut messages = Vec::new();
-        while let Some((addresses, message)) = state.endpoint.poll_stun_with_addresses() {
+        while let Some((addresses, message)) = state.endpoint.poll_stun() {
             let Addresses { local, peer } = addresses;
             if let Some(local) = local {
-                state.asked.note(peer, local);
+                state.arrival_addresses.note(peer, local);
             }
             messages.push((peer, message));
         }
@@ -562,7 +557,7 @@ mod tests {
     /// Simulates a system without UDP_SEGMENT: the kernel refuses it on a socket without checksums.
     #[test]
     #[cfg(target_os = "linux")]
-    #[allow(unsafe_code, reason = "no library has this option")]
+    #[expect(unsafe_code, reason = "no library has this option")]
     fn without_segmentation_offload_datagrams_are_sent_one_by_one() {
         let listener = crate::TouListener::bind("127.0.0.1:0").expect("a port");
         let own = crate::TouSocket::bind("127.0.0.1:0").expect("a port");

@@ -3,11 +3,11 @@
 use super::buffers::Buffers;
 use super::inline_receive::LastInlinePoll;
 use super::poller::{self, POLLED_MAX, Polled, Poller, Readiness, Registry, Rest};
-use super::port::Port;
 use super::reusable_ports::{Binding, ReusablePorts};
 use crate::endpoint::Deadlines;
 use slab::Slab;
 use std::io;
+use std::net::UdpSocket;
 use std::ptr;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -17,8 +17,26 @@ use windlass_base::Time;
 /// The longest sleep of the thread while a port is suspended.
 const SUSPENDED_WAIT_MAX: Duration = Duration::from_millis(1);
 
-/// The process's reactor, while it has ports.
-static CURRENT: Mutex<Option<Arc<Reactor>>> = Mutex::new(None);
+/// A port, as the reactor uses it.
+pub(super) trait ReactorPort: AsRef<UdpSocket> + Send + Sync + Sized + 'static {
+    /// The process's reactor, while it has ports.
+    fn current() -> MutexGuard<'static, Option<Arc<Reactor<Self>>>>;
+
+    /// The socket has datagrams.
+    fn handle_readable(&self, buffers: &mut Buffers);
+
+    /// The socket accepts datagrams again.
+    fn handle_writable(&self);
+
+    /// The socket has ICMP reports.
+    fn handle_error(&self);
+
+    /// The deadline `entered` has passed.
+    fn handle_timeout(&self, entered: Time);
+
+    /// Ends the registration with the reactor if the port is unused. Returns whether it did.
+    fn retire_if_unused(&self) -> bool;
+}
 
 /// Time since the first port was bound.
 pub(crate) fn now() -> Time {
@@ -28,9 +46,9 @@ pub(crate) fn now() -> Time {
 }
 
 /// State shared between the I/O thread and the users of its ports.
-pub(super) struct Reactor {
+pub(super) struct Reactor<Port> {
     registry: Registry,
-    ports: Mutex<PortTable>,
+    ports: Mutex<PortTable<Port>>,
     /// The lock lets one thread receive at a time.
     buffers: Mutex<Buffers>,
 }
@@ -42,9 +60,8 @@ pub(super) struct PortKey {
     serial: u64,
 }
 
-#[derive(Default)]
-struct PortTable {
-    entries: Slab<RegisteredPort>,
+struct PortTable<Port> {
+    entries: Slab<RegisteredPort<Port>>,
     next_serial: u64,
     deadlines: Deadlines<PortKey>,
     /// When the sleeping thread wakes up by itself; `None` while it is awake.
@@ -55,7 +72,7 @@ struct PortTable {
     reusable: ReusablePorts<PortKey>,
 }
 
-struct RegisteredPort {
+struct RegisteredPort<Port> {
     serial: u64,
     port: Arc<Port>,
     last_poll: Arc<LastInlinePoll>,
@@ -70,15 +87,15 @@ impl PortKey {
     }
 }
 
-impl PortTable {
-    fn entry(&mut self, key: PortKey) -> Option<&mut RegisteredPort> {
+impl<Port> PortTable<Port> {
+    fn entry(&mut self, key: PortKey) -> Option<&mut RegisteredPort<Port>> {
         self.entries.get_mut(key.index).filter(|entry| entry.serial == key.serial)
     }
 
     /// The ports that the thread waits for with poll.
-    fn polled(&self) -> impl Iterator<Item = Polled> {
+    fn polled(&self) -> impl Iterator<Item = Polled<Port>> {
         let now = now();
-        let polled = move |(index, entry): (usize, &RegisteredPort)| Polled {
+        let polled = move |(index, entry): (usize, &RegisteredPort<Port>)| Polled {
             index,
             port: Arc::clone(&entry.port),
             suspended: entry.last_poll.is_recent(now),
@@ -88,13 +105,13 @@ impl PortTable {
     }
 }
 
-impl Reactor {
+impl<Port: ReactorPort> Reactor<Port> {
     /// Adds a port. Starts the thread with the first one.
     pub(super) fn add(
         port: &Arc<Port>,
         last_poll: Arc<LastInlinePoll>,
-    ) -> io::Result<(Arc<Reactor>, PortKey)> {
-        let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
+    ) -> io::Result<(Arc<Reactor<Port>>, PortKey)> {
+        let mut current = Port::current();
         let reactor = match &*current {
             Some(reactor) => Arc::clone(reactor),
             None => Reactor::start()?,
@@ -108,7 +125,7 @@ impl Reactor {
         if index < POLLED_MAX {
             reactor.wake_if_asleep(ports);
         } else {
-            if let Err(error) = reactor.registry.add(port, index) {
+            if let Err(error) = reactor.registry.add((**port).as_ref(), index) {
                 ports.entries.remove(index);
                 return Err(error);
             }
@@ -120,8 +137,8 @@ impl Reactor {
 
     /// All ports of the process.
     pub(super) fn ports() -> Vec<Arc<Port>> {
-        let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let ports = |reactor: Arc<Reactor>| {
+        let current = Port::current().clone();
+        let ports = |reactor: Arc<Reactor<Port>>| {
             reactor.lock().entries.iter().map(|(_, entry)| Arc::clone(&entry.port)).collect()
         };
         current.map(ports).unwrap_or_default()
@@ -134,17 +151,25 @@ impl Reactor {
 
     /// Takes a reusable port with this binding, if there is one.
     pub(super) fn take_reusable(binding: Binding, urgent: bool) -> Option<Arc<Port>> {
-        let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let current = Port::current().clone()?;
         let mut ports = current.lock();
         let key = ports.reusable.take(now(), binding, urgent)?;
         ports.entry(key).map(|entry| Arc::clone(&entry.port))
     }
 
-    fn start() -> io::Result<Arc<Reactor>> {
+    fn start() -> io::Result<Arc<Reactor<Port>>> {
         let (registry, rest) = poller::rest()?;
         let reactor = Arc::new(Reactor {
             registry,
-            ports: Mutex::default(),
+            ports: Mutex::new(PortTable {
+                entries: Slab::new(),
+                next_serial: 0,
+                deadlines: Deadlines::default(),
+                sleeps_until: None,
+                suspends_some: false,
+                finished: Vec::new(),
+                reusable: ReusablePorts::default(),
+            }),
             buffers: Mutex::new(Buffers::new()),
         });
         let own = Arc::clone(&reactor);
@@ -152,7 +177,7 @@ impl Reactor {
         Ok(reactor)
     }
 
-    fn lock(&self) -> MutexGuard<'_, PortTable> {
+    fn lock(&self) -> MutexGuard<'_, PortTable<Port>> {
         self.ports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -170,7 +195,7 @@ impl Reactor {
     }
 
     /// Wakes the thread once, however many callers ask for it: awake, it checks all ports.
-    fn wake_if_asleep(&self, mut ports: MutexGuard<'_, PortTable>) {
+    fn wake_if_asleep(&self, mut ports: MutexGuard<'_, PortTable<Port>>) {
         if ports.sleeps_until.take().is_some() {
             drop(ports);
             self.wake();
@@ -190,7 +215,7 @@ impl Reactor {
             return;
         }
         // If this fails, the next timeout sends again.
-        let _ = self.registry.set_wants_writable(port, key.index, waits);
+        let _ = self.registry.set_wants_writable(port.as_ref(), key.index, waits);
     }
 
     /// The port is unused and can be removed.
@@ -217,7 +242,7 @@ impl Reactor {
         let _ = self.registry.wake();
     }
 
-    fn run(self: Arc<Reactor>, rest: Rest) {
+    fn run(self: Arc<Self>, rest: Rest) {
         let mut poller = Poller::new(rest);
         loop {
             self.remove_finished();
@@ -243,11 +268,11 @@ impl Reactor {
             port.handle_writable();
         }
         if ready.readable || ready.error {
-            port.receive(&mut self.buffers.lock().unwrap_or_else(PoisonError::into_inner));
+            port.handle_readable(&mut self.buffers.lock().unwrap_or_else(PoisonError::into_inner));
         }
         // ICMP reports have their own queue. One that arrives later is a new event.
         if ready.error {
-            port.take_errors();
+            port.handle_error();
         }
     }
 
@@ -264,7 +289,7 @@ impl Reactor {
     }
 
     /// Fills in the ports to wait for with poll. Returns the longest time to wait.
-    fn prepare_wait(&self, polled: &mut Vec<Polled>) -> Option<Duration> {
+    fn prepare_wait(&self, polled: &mut Vec<Polled<Port>>) -> Option<Duration> {
         let mut ports = self.lock();
         polled.clear();
         polled.extend(ports.polled());
@@ -295,7 +320,7 @@ impl Reactor {
                 ports.reusable.forget(key);
                 let entry = ports.entries.remove(key.index);
                 if key.index >= POLLED_MAX {
-                    let _ = self.registry.remove(&entry.port);
+                    let _ = self.registry.remove((*entry.port).as_ref());
                 }
             }
         }
@@ -303,7 +328,7 @@ impl Reactor {
 
     /// True when no port is left. The next port starts another thread.
     fn ends(&self) -> bool {
-        let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = Port::current();
         let empty = self.lock().entries.is_empty();
         // A reactor whose first port could not be added never became the current one.
         if empty && current.as_ref().is_some_and(|current| ptr::eq(&**current, self)) {

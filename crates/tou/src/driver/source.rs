@@ -88,16 +88,19 @@ mod tests {
 
     #[test]
     fn the_last_sources_have_the_address_that_they_asked() {
-        let mut asked = Recent::default();
+        let mut recent = Recent::default();
         let source = |port| SocketAddr::from(([10, 0, 0, 1], port));
         let at = |last| IpAddr::from([10, 0, 0, last]);
         for port in 1..=1000 {
-            asked.note(source(port), at(1));
+            recent.note(source(port), at(1));
         }
-        asked.note(source(999), at(2));
-        assert_eq!((asked.get(&source(999)), asked.get(&source(1000))), (Some(at(2)), Some(at(1))));
-        assert_eq!(asked.get(&source(1000 - RECENT_MAX as u16)), None, "long ago");
-        assert_eq!(asked.0.len(), RECENT_MAX);
+        recent.note(source(999), at(2));
+        assert_eq!(
+            (recent.get(&source(999)), recent.get(&source(1000))),
+            (Some(at(2)), Some(at(1)))
+        );
+        assert_eq!(recent.get(&source(1000 - RECENT_MAX as u16)), None, "long ago");
+        assert_eq!(recent.0.len(), RECENT_MAX);
     }
 
     #[test]

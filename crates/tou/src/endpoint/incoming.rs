@@ -2,9 +2,9 @@
 
 use super::path_mtu::PathMtu;
 use super::{Addresses, Endpoint, Slot};
-use crate::wire::{self, Kind, SessionPeer};
 use windlass_base::{Ecn, Time};
 use windlass_tcp::{Flags, Options, Segment, State};
+use windlass_tou_wire::{self as wire, Kind, SessionPeer};
 
 /// The largest number of STUN messages that wait for [`Endpoint::poll_stun`].
 const STUN_MAX: usize = 64;

@@ -1,7 +1,6 @@
 //! Passive opens, with a bounded backlog and SYN cookies beyond it.
 
-use super::{Addresses, ConnectionId, Endpoint, Passive, cookie};
-use crate::options::longer_headers;
+use super::{Addresses, ConnectionId, Endpoint, Passive, cookie, longer_headers};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::{error, fmt};

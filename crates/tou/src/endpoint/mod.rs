@@ -32,6 +32,7 @@ pub(crate) use contents::Contents;
 pub(crate) use deadlines::Deadlines;
 pub use listen::ListenError;
 pub use outgoing::Datagrams;
+pub(crate) use path_mtu::longer_headers;
 pub use windlass_base::{Ecn, Span, Time};
 pub use windlass_tcp::stream::Stream;
 pub use windlass_tcp::{Config, Connection, Error, Event, State};
@@ -307,13 +308,9 @@ impl<Data: Default> Endpoint<Data> {
         self.slots.is_empty()
     }
 
-    /// The next STUN message received, with its source. While 64 messages wait, others are dropped.
-    pub fn poll_stun(&mut self) -> Option<(SocketAddr, Box<[u8]>)> {
-        self.poll_stun_with_addresses().map(|(addresses, message)| (addresses.peer, message))
-    }
-
-    /// The same with the address at which it arrived.
-    pub(crate) fn poll_stun_with_addresses(&mut self) -> Option<(Addresses, Box<[u8]>)> {
+    /// The next STUN message received, with its source and the address at which it arrived. While 64
+    /// messages wait, others are dropped.
+    pub fn poll_stun(&mut self) -> Option<(Addresses, Box<[u8]>)> {
         self.stun.pop_front()
     }
 }

@@ -1,10 +1,10 @@
 //! Outgoing datagrams.
 
 use super::{Addresses, Contents, Endpoint, Slot};
-use crate::wire;
 use std::net::{IpAddr, SocketAddr};
 use windlass_base::{Ecn, Time};
 use windlass_tcp::{Run, Segment};
+use windlass_tou_wire as wire;
 
 /// The largest number of bytes per send call: below UDP's 16-bit length less the headers.
 const BYTES_MAX: usize = 65_000;

@@ -8,10 +8,10 @@
 //! be, and the search begins again. A path that drops the smallest of them but passes shorter ones
 //! carries no connection.
 
-use crate::wire::SessionPeer;
 use std::net::SocketAddr;
 use windlass_base::{Span, Time};
 use windlass_tcp::{Connection, Segment, SeqNumber};
+use windlass_tou_wire::{self as wire, SessionPeer};
 
 /// UDP payload in bytes that is assumed to pass at first (RFC 8899 §5.1.2, BASE_PLPMTU).
 const BASE_PAYLOAD: u32 = 1200;
@@ -64,6 +64,17 @@ fn outer_headers(peer: &SocketAddr) -> u32 {
     } else {
         IPV4_HEADERS
     }
+}
+
+/// Bytes by which the headers on the way to `peer` can be longer than those of ToU over IPv4. A
+/// session may move to any path, so its connections allow for the longest headers. A peer with a
+/// mapped address uses IPv4.
+pub(crate) fn longer_headers(peer: &SocketAddr) -> u16 {
+    let prefix = wire::prefix_len(peer) as u32;
+    let relayed = if prefix > 0 { RELAY_HEADER } else { 0 };
+    let is_ipv6 = peer.ip().to_canonical().is_ipv6();
+    let ip = if is_ipv6 { IPV6_HEADERS - IPV4_HEADERS } else { 0 };
+    (prefix + relayed + ip) as u16
 }
 
 /// The search of one connection. Sizes are payload bytes of segments, options subtracted.

@@ -6,7 +6,7 @@ use windlass_tcp::State;
 impl<Data: Default> Endpoint<Data> {
     /// Whether a [released](Endpoint::release) connection has data or a FIN that the peer has not
     /// acknowledged.
-    pub fn is_delivering(&self) -> bool {
+    pub(crate) fn is_delivering(&self) -> bool {
         self.slots.iter().filter(|(_, slot)| slot.released).any(|(_, slot)| {
             let connection = slot.stream.connection();
             match connection.state() {
@@ -19,7 +19,7 @@ impl<Data: Default> Endpoint<Data> {
 
     /// Whether all connections are released, in TIME-WAIT, and use timestamps. Timestamps
     /// distinguish their segments from those of a later connection.
-    pub fn is_in_time_wait(&self) -> bool {
+    pub(crate) fn is_in_time_wait(&self) -> bool {
         self.slots.iter().all(|(_, slot)| {
             let connection = slot.stream.connection();
             let waits = connection.state() == State::TimeWait;
@@ -28,7 +28,7 @@ impl<Data: Default> Endpoint<Data> {
     }
 
     /// Removes all released connections, in any state, without notifying their peers.
-    pub fn forget_released(&mut self) {
+    pub(crate) fn forget_released(&mut self) {
         let released = self.slots.iter().filter(|(_, slot)| slot.released);
         for key in released.map(|(key, _)| key).collect::<Vec<_>>() {
             self.ready.retain(|other| *other != key);

@@ -2,9 +2,9 @@
 
 use super::path_mtu::packet_min;
 use super::{Addresses, ConnectionId, Endpoint, Error, Slot, State};
-use crate::wire::{self, Kind};
 use windlass_base::Time;
 use windlass_tcp::Segment;
+use windlass_tou_wire::{self as wire, Kind};
 
 impl<Data: Default> Endpoint<Data> {
     /// Handles an ICMP report that a datagram to `peer` was not delivered. `quoted` is the part of
@@ -73,7 +73,7 @@ impl<Data: Default> Endpoint<Data> {
 
     /// The size of the packets in bytes that a connection needs and its path does not carry, so that
     /// it failed.
-    pub fn packet_too_large(&self, id: ConnectionId) -> Option<u32> {
+    pub(crate) fn packet_too_large(&self, id: ConnectionId) -> Option<u32> {
         let slot = self.slot(id)?;
         let failed = slot.path_mtu.as_ref().is_some_and(|path| path.is_too_small());
         failed.then(|| packet_min(&slot.addresses.peer))

@@ -1,13 +1,13 @@
 //! The sessions of an endpoint: which tags it accepts datagrams for, and what their connections do
 //! when the path changes.
 
-use super::{ConnectionId, Endpoint, Slot};
-use crate::wire::SessionPeer;
+use super::{Endpoint, Slot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use windlass_base::Time;
 use windlass_qlog::Path;
 use windlass_tcp::Error;
+use windlass_tou_wire::SessionPeer;
 
 /// The sessions that are open, and whether the endpoint serves anything else.
 #[derive(Debug, Default)]
@@ -41,7 +41,8 @@ impl<Data: Default> Endpoint<Data> {
     }
 
     /// Whether the session `tag` is open.
-    pub fn has_session(&self, tag: u32) -> bool {
+    #[cfg(test)]
+    pub(super) fn has_session(&self, tag: u32) -> bool {
         self.sessions.open.contains(&tag)
     }
 
@@ -90,7 +91,8 @@ impl<Data: Default> Endpoint<Data> {
     }
 
     /// Notes the path of the session `tag` in the logs of its connections; `None`: there is none.
-    pub fn note_path(&mut self, now: Time, tag: u32, path: Option<Path>) {
+    #[cfg(feature = "session")]
+    pub(crate) fn note_path(&mut self, now: Time, tag: u32, path: Option<Path>) {
         match path {
             Some(path) => self.sessions.paths.insert(tag, path),
             None => self.sessions.paths.remove(&tag),
@@ -112,14 +114,6 @@ impl<Data: Default> Endpoint<Data> {
             SessionPeer::of(&slot.addresses.peer).is_some_and(|session| session.tag == tag)
         };
         self.slots.iter().filter(|(_, slot)| of_session(slot)).map(|(key, _)| key).collect()
-    }
-
-    /// The sessions' connections with their session and number, in the order of their slots.
-    pub fn session_connections(&self) -> impl Iterator<Item = (SessionPeer, ConnectionId)> {
-        self.slots.iter().filter_map(|(key, slot)| {
-            let peer = SessionPeer::of(&slot.addresses.peer)?;
-            Some((peer, ConnectionId { key, serial: slot.serial }))
-        })
     }
 }
 

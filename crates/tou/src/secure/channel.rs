@@ -44,12 +44,13 @@ impl Shared {
     }
 }
 
-/// The directions of a connection whose handshake has succeeded. `early` arrived behind it.
+/// The directions of a connection whose handshake has succeeded. `received` arrived
+/// behind it.
 pub(super) fn channel(
     secrets: ExtractedSecrets,
     keys: KeySchedule,
     own: PublicKey,
-    early: &[u8],
+    received: &[u8],
 ) -> Result<(Sender, Receiver), Error> {
     let record_limit = keys.record_limit();
     let shared = Arc::new(Shared { keys: Mutex::new(keys), update_requested: false.into() });
@@ -60,8 +61,8 @@ pub(super) fn channel(
         opener,
         shared,
         own,
-        input: early.to_vec(),
-        arrived: 0..early.len(),
+        input: received.to_vec(),
+        arrived: 0..received.len(),
         plain: 0..0,
         is_ended: false,
         fault: None,

@@ -147,13 +147,13 @@ impl Shared {
             return Poll::Ready(Ok(session));
         }
         let _postponed = PostponeWakes::begin();
-        let mut place = lock(&self.handshake);
+        let mut guard = lock(&self.handshake);
         if let Some(failure) = self.failure() {
             return Poll::Ready(Err(failure));
         }
-        if let Some(handshake) = place.as_mut() {
+        if let Some(handshake) = guard.as_mut() {
             let result = ready!(self.shake_hands(handshake, waker));
-            let handshake = place.take();
+            let handshake = guard.take();
             if let Err(error) = result {
                 let alert = handshake.map(|mut handshake| handshake.take_output());
                 return Poll::Ready(Err(self.fail(error, &alert.unwrap_or_default())));

@@ -256,18 +256,4 @@ impl Write for &SecureStream {
     }
 }
 
-impl Read for SecureStream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        (&*self).read(buffer)
-    }
-}
-
-impl Write for SecureStream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        (&*self).write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+crate::stream::read_and_write_by_reference!(SecureStream);

@@ -1,7 +1,7 @@
 //! Secured streams for tokio. Requires the features `secure` and `tokio`.
 
 use super::{Allow, Identity};
-use crate::tokio::TouStream;
+use crate::tokio::{AsyncTouStream, implement_async_io};
 use std::io;
 use std::net::Shutdown;
 use std::pin::Pin;
@@ -11,21 +11,21 @@ use windlass_identity::PublicKey;
 
 /// A secured stream; see [`super::SecureStream`].
 #[derive(Clone, Debug)]
-pub struct SecureStream(super::SecureStream);
+pub struct AsyncSecureStream(super::SecureStream);
 
-impl SecureStream {
+impl AsyncSecureStream {
     /// Secures a connection as its client. The server must have the key `peer`. There is no time
     /// limit; put one around it.
     ///
     /// # Errors
     /// As [`super::SecureStream::connect`].
     pub async fn connect(
-        stream: TouStream,
+        stream: AsyncTouStream,
         identity: &Identity,
         peer: PublicKey,
-    ) -> io::Result<SecureStream> {
+    ) -> io::Result<AsyncSecureStream> {
         let stream = super::SecureStream::begin_connect(stream.into_std(), identity, peer)?;
-        SecureStream::secured(stream).await
+        AsyncSecureStream::secured(stream).await
     }
 
     /// Secures a connection as its server. The client must have a key that `allow` permits. There
@@ -35,17 +35,17 @@ impl SecureStream {
     /// # Errors
     /// As [`super::SecureStream::accept`].
     pub async fn accept(
-        stream: TouStream,
+        stream: AsyncTouStream,
         identity: &Identity,
         allow: &Allow,
-    ) -> io::Result<SecureStream> {
+    ) -> io::Result<AsyncSecureStream> {
         let stream = super::SecureStream::begin_accept(stream.into_std(), identity, allow)?;
-        SecureStream::secured(stream).await
+        AsyncSecureStream::secured(stream).await
     }
 
-    async fn secured(stream: super::SecureStream) -> io::Result<SecureStream> {
+    async fn secured(stream: super::SecureStream) -> io::Result<AsyncSecureStream> {
         std::future::poll_fn(|cx| stream.poll_secured(cx.waker())).await?;
-        Ok(SecureStream(stream))
+        Ok(AsyncSecureStream(stream))
     }
 
     /// The stream with blocking calls, for its keys, addresses and options.
@@ -59,41 +59,10 @@ impl SecureStream {
     }
 }
 
-impl From<super::SecureStream> for SecureStream {
-    fn from(stream: super::SecureStream) -> SecureStream {
-        SecureStream(stream)
+impl From<super::SecureStream> for AsyncSecureStream {
+    fn from(stream: super::SecureStream) -> AsyncSecureStream {
+        AsyncSecureStream(stream)
     }
 }
 
-impl AsyncRead for SecureStream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let room = buffer.initialize_unfilled();
-        let taken = ready!(self.0.poll_read(cx.waker(), room))?;
-        buffer.advance(taken);
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for SecureStream {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.0.poll_write(cx.waker(), bytes)
-    }
-
-    /// Does nothing: written data is sent without a flush.
-    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    /// Sends close_notify and FIN after the data written so far, and does not wait for delivery.
-    fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(self.0.shutdown(Shutdown::Write))
-    }
-}
+implement_async_io!(AsyncSecureStream);

@@ -31,12 +31,12 @@ fn first_to_answer(addresses: &[SocketAddr]) -> io::Result<Option<SocketAddr>> {
     request[..8].copy_from_slice(&REQUEST);
     getrandom::fill(&mut request[8..])?;
     let mut attempts = Attempts::new(addresses.iter().copied());
-    let mut asked: Vec<(SocketAddr, UdpSocket)> = Vec::new();
+    let mut pending: Vec<(SocketAddr, UdpSocket)> = Vec::new();
     let deadline = Instant::now() + PATIENCE;
     loop {
         while let Some(address) = attempts.poll_begin(now()) {
             match ask(address, &request) {
-                Ok(socket) => asked.push((address, socket)),
+                Ok(socket) => pending.push((address, socket)),
                 Err(error) => attempts.fail(address, error),
             }
         }
@@ -46,14 +46,14 @@ fn first_to_answer(addresses: &[SocketAddr]) -> io::Result<Option<SocketAddr>> {
         }
         let next = attempts.poll_timeout().map(|at| at.saturating_since(now()).as_nanos());
         let wait = next.map_or(REPEAT, Duration::from_nanos).min(left);
-        if wait_for_any(&asked, wait)? == 0 && next.is_none() {
-            for (_, socket) in &asked {
+        if wait_for_any(&pending, wait)? == 0 && next.is_none() {
+            for (_, socket) in &pending {
                 // The answer to the first request may still come.
                 let _ = socket.send(&request);
             }
         }
         let mut silent = Vec::new();
-        for (address, socket) in asked {
+        for (address, socket) in pending {
             match answer(&socket, &request) {
                 Ok(true) => return Ok(Some(address)),
                 Ok(false) => silent.push((address, socket)),
@@ -61,7 +61,7 @@ fn first_to_answer(addresses: &[SocketAddr]) -> io::Result<Option<SocketAddr>> {
                 Err(error) => attempts.fail(address, error),
             }
         }
-        asked = silent;
+        pending = silent;
     }
 }
 
@@ -77,9 +77,9 @@ fn ask(address: SocketAddr, request: &[u8]) -> io::Result<UdpSocket> {
 }
 
 /// Waits until a socket has an answer or an error. Returns the number of such sockets.
-fn wait_for_any(asked: &[(SocketAddr, UdpSocket)], wait: Duration) -> io::Result<usize> {
+fn wait_for_any(pending: &[(SocketAddr, UdpSocket)], wait: Duration) -> io::Result<usize> {
     let mut fds: Vec<_> =
-        asked.iter().map(|(_, socket)| PollFd::new(socket, PollFlags::IN)).collect();
+        pending.iter().map(|(_, socket)| PollFd::new(socket, PollFlags::IN)).collect();
     let wait = Timespec::try_from(wait).map_err(io::Error::other)?;
     match poll(&mut fds, Some(&wait)) {
         Ok(count) => Ok(count),
@@ -116,7 +116,7 @@ mod tests {
                 bytes[0] = 1;
                 socket.send_to(&bytes[..len], from).expect("sent");
             }
-            // The port stays open while others are asked.
+            // The port stays open while the others are probed.
             let _ = socket.recv_from(&mut bytes);
         };
         (address, thread::spawn(serve))
@@ -126,7 +126,7 @@ mod tests {
     fn the_address_that_answers_comes_first() {
         let [(dead, _a), (other, _b), (live, _c)] = [server(false), server(false), server(true)];
         assert_eq!(answering_first(vec![dead, other, live]), [live, dead, other]);
-        assert_eq!(answering_first(vec![dead]), [dead], "not asked");
+        assert_eq!(answering_first(vec![dead]), [dead], "not probed");
     }
 
     #[test]

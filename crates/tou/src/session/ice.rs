@@ -246,7 +246,7 @@ impl Ice {
         self.note(now, pair.remote);
         if message.is_binding_request() {
             self.checked_on = Some(pair);
-            self.take_back(pair.remote);
+            self.restore_candidate(pair.remote);
             if message.use_candidate() {
                 self.accept_nomination(now, pair);
             }
@@ -353,7 +353,7 @@ impl Ice {
 
     /// An authentic check comes from an address that was given up, so it works again: after a blackout,
     /// or because the peer's NAT has kept the mapping.
-    fn take_back(&mut self, remote: SocketAddr) {
+    fn restore_candidate(&mut self, remote: SocketAddr) {
         let Some(old) = self.given_up.remove(&remote) else { return };
         // The agent takes no peer-reflexive candidate from outside; the nearest is a reflexive one.
         let candidate = match old.kind() {

@@ -11,8 +11,7 @@ use super::stream::StreamSender;
 use crate::driver::{Companion, Destination, Own, Waiters, block_on, register};
 use crate::endpoint::{ConnectError, Endpoint};
 use crate::handle::canonical;
-use crate::wire::SessionPeer;
-use crate::{Options, TouListener, TouSocket, TouStream, qlog};
+use crate::{Options, TouListener, TouSocket, TouStream};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -23,7 +22,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 use windlass_base::{Span, Time};
 use windlass_identity::{PublicKey, SecretKey};
+use windlass_qlog as qlog;
 use windlass_tcp::Error;
+use windlass_tou_wire::SessionPeer;
 
 /// How often the node looks whether this host's addresses have changed.
 const ADDRESS_INTERVAL: Duration = Duration::from_secs(1);

@@ -28,8 +28,8 @@ const TRICKLE_DELAY: Span = Span::from_millis(5);
 const UPGRADE_WAIT_MIN: Span = Span::from_secs(10);
 const UPGRADE_WAIT_MAX: Span = Span::from_secs(160);
 
-/// Early messages with candidates that are kept.
-const EARLY_MAX: usize = 8;
+/// The largest number of messages with candidates that wait for the answer that they belong to.
+const BUFFERED_MAX: usize = 8;
 /// Earlier attempts of the peer that are remembered.
 const PAST_MAX: usize = 16;
 
@@ -110,7 +110,7 @@ pub(super) struct Session {
     sent_candidates: BTreeSet<SocketAddr>,
     pub(super) trickle_at: Option<Time>,
     /// Candidates that arrived before the answer that they belong to.
-    early: Vec<Offer>,
+    buffered_offers: Vec<Offer>,
     /// The peer has answered, so that candidates may follow.
     pub(super) answered: bool,
     /// The session has connections.
@@ -145,7 +145,7 @@ impl Session {
             upgrade_wait: UPGRADE_WAIT_MIN,
             sent_candidates: BTreeSet::new(),
             trickle_at: None,
-            early: Vec::new(),
+            buffered_offers: Vec::new(),
             answered: !asked,
             in_use: false,
             // The two hosts use odd and even numbers, so that they never choose the same one.
@@ -244,16 +244,16 @@ impl Session {
     }
 
     /// Keeps candidates of the peer until its answer arrives: the network may have reordered them.
-    pub(super) fn keep_early(&mut self, offer: Offer) {
-        if self.early.len() < EARLY_MAX {
-            self.early.push(offer);
+    pub(super) fn buffer_candidates(&mut self, offer: Offer) {
+        if self.buffered_offers.len() < BUFFERED_MAX {
+            self.buffered_offers.push(offer);
         }
     }
 
-    /// The early candidates of the agent with these credentials.
-    pub(super) fn take_early(&mut self, credentials: &IceCreds) -> Vec<Sent> {
-        let early = std::mem::take(&mut self.early).into_iter();
-        let of_agent = early.filter(|offer| offer.credentials == *credentials);
+    /// Takes the buffered candidates of the agent with these credentials.
+    pub(super) fn take_buffered_candidates(&mut self, credentials: &IceCreds) -> Vec<Sent> {
+        let offers = std::mem::take(&mut self.buffered_offers).into_iter();
+        let of_agent = offers.filter(|offer| offer.credentials == *credentials);
         of_agent.flat_map(|offer| offer.candidates).collect()
     }
 

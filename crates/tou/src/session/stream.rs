@@ -172,7 +172,7 @@ fn begin(tcp: TcpStream, address: &RendezvousAddress) -> io::Result<(StreamSende
     Ok((sender, Stream { tcp, tls, messages, woken, outbox, inbox, wrong_key }))
 }
 
-/// A NAT that has restarted breaks the connection without a word. Probes notice it within about 20 s,
+/// A NAT that has restarted breaks the connection silently. Probes notice it within about 20 s,
 /// and so does data that is not acknowledged.
 fn notice_breaks(tcp: &TcpStream) -> io::Result<()> {
     sockopt::set_socket_keepalive(tcp, true)?;

@@ -1,6 +1,6 @@
 //! Listening at an address, and connecting to one.
 
-use super::args::Family;
+use super::connection_args::Family;
 use crate::failure::Failure;
 use crate::value::{HostPort, Local};
 use std::io::ErrorKind;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use windlass_identity::{KeyFileError, SecretKey};
 
 /// The key in the file that the user has named, else in the default one. Only the default one is
-/// made on first use: where a name is mistyped, the host would have another identity without a word.
+/// made on first use: where a name is mistyped, the host would silently have another identity.
 pub(super) fn load(
     named: Option<PathBuf>,
     default: Option<PathBuf>,

@@ -2,9 +2,9 @@
 
 mod address;
 pub(crate) mod args;
+mod connection_args;
 mod copy;
 mod key_file;
-mod live;
 pub(crate) mod nat;
 mod perf;
 mod pipe;
@@ -14,7 +14,8 @@ mod session;
 mod settings;
 
 use crate::failure::Failure;
-use args::{Perf, Tou};
+use args::Tou;
+use perf::args::Perf;
 use std::process::ExitCode;
 
 /// Does what the arguments say.

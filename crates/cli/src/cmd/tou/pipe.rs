@@ -1,9 +1,9 @@
 //! `windlass tou listen` and `windlass tou connect`: a connection joined to standard input and
 //! output.
 
-use super::args::{TouConnect, TouListen, Transport, Verbosity};
+use super::args::{TouConnect, TouListen};
+use super::connection_args::{Transport, Verbosity};
 use super::copy::{self, CopyError};
-use super::live::OpenStreams;
 use super::print::{self, ConnectionLog, Traffic};
 use super::{address, settings};
 use crate::failure::{self, Failure};
@@ -14,23 +14,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
-use windlass_base::Span;
 use windlass_tcp::State;
-use windlass_tcp::config::KeepAlive;
 use windlass_tou::{Options, TouStream};
+use windlass_tou_perf::OpenStreams;
 
 /// How long sending may go on after standard output was closed.
 const GRACE: Duration = Duration::from_secs(1);
 /// How long the other thread may take to report its error on a busy machine.
 const REPORT_MAX: Duration = Duration::from_secs(10);
-/// No kernel resets the connections of a killed process, so a pure receiver would wait for ever. With these
-/// keep-alives it gets an error after two and a quarter minutes of silence.
-const KEEP_ALIVE: KeepAlive =
-    KeepAlive { idle: Span::from_secs(15), interval: Span::from_secs(15), probes: 8 };
 /// The longest wait in TIME-WAIT.
 const LINGER_MAX: Duration = Duration::from_secs(3);
 
-/// Connects and copies both ways.
+/// Connects and copies in both directions.
 pub(super) fn connect(args: &TouConnect) -> Result<(), Failure> {
     let options = options(&args.how)?;
     let live = OpenStreams::default();
@@ -43,7 +38,7 @@ pub(super) fn connect(args: &TouConnect) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Takes a connection and copies both ways, or takes one after the other and receives.
+/// Takes a connection and copies in both directions, or takes one after the other and receives.
 pub(super) fn listen(args: &TouListen) -> Result<(), Failure> {
     let options = options(&args.how)?;
     let live = OpenStreams::default();
@@ -72,7 +67,7 @@ pub(super) fn listen(args: &TouListen) -> Result<(), Failure> {
 }
 
 fn options(how: &Transport) -> Result<Options, Failure> {
-    Ok(Options { keep_alive: Some(KEEP_ALIVE), ..settings::options(how)? })
+    Ok(Options { keep_alive: Some(settings::KEEP_ALIVE), ..settings::options(how)? })
 }
 
 /// Ctrl-C resets the connection, as no kernel does it. While a listener waits for its next connection,
@@ -94,7 +89,7 @@ enum Ended {
     Sent(Result<u64, CopyError>),
 }
 
-/// Copies both ways to the ends of both.
+/// Copies in both directions until both have ended.
 fn converse(stream: &TouStream, how: Verbosity, sends: bool) -> Result<(), Failure> {
     let story = ConnectionLog::begin(how, stream);
     let received = Arc::new(AtomicU64::new(0));

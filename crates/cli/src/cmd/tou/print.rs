@@ -1,6 +1,6 @@
 //! Messages of `windlass tou` on standard error.
 
-use super::args::Verbosity;
+use super::connection_args::Verbosity;
 use crate::envelope::Document;
 use serde_json::{Value, json};
 use std::net::SocketAddr;

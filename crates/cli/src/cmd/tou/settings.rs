@@ -1,15 +1,22 @@
 //! The options of a connection from the arguments of `windlass tou`.
 
-use super::args::{PathOptions, Transport};
+use super::connection_args::{PathOptions, Transport};
 use crate::failure::Failure;
 use crate::registry;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use windlass_base::Span;
 use windlass_tcp::Profile;
 use windlass_tcp::cc::ControllerFactory;
+use windlass_tcp::config::KeepAlive;
 use windlass_tou::{Options, congestion, qlog};
+
+/// No kernel resets the connections of a killed process, and a reset may be lost, so a pure receiver would
+/// wait for ever. With these keep-alives it gets an error after two and a quarter minutes of silence.
+pub(super) const KEEP_ALIVE: KeepAlive =
+    KeepAlive { idle: Span::from_secs(15), interval: Span::from_secs(15), probes: 8 };
 
 /// The options of a connection.
 pub(super) fn options(how: &Transport) -> Result<Options, Failure> {

@@ -1,4 +1,4 @@
-//! Needless reductions are taken back: Eifel (RFC 3522, RFC 4015), DSACK (RFC 3708). The RTT of the
+//! Unnecessary reductions are undone: Eifel (RFC 3522, RFC 4015), DSACK (RFC 3708). The RTT of the
 //! handshake is 100 ms. Timestamps are the milliseconds of the clock: 10100 when the flight is
 //! sent.
 

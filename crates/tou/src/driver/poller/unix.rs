@@ -1,9 +1,10 @@
 //! All ports but the first few, with epoll or what the system has in its place.
 
-use super::{Port, Readiness};
+use super::Readiness;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 use std::io;
+use std::net::UdpSocket;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
@@ -35,16 +36,16 @@ pub(in super::super) fn rest() -> io::Result<(Registry, Rest)> {
 }
 
 impl Registry {
-    /// Adds a port that is not waited for with poll. Its index is that of its events.
-    pub(in super::super) fn add(&self, port: &Port, index: usize) -> io::Result<()> {
-        let fd = port.socket().as_raw_fd();
+    /// Adds the socket of a port that is not waited for with poll. Its index is that of its events.
+    pub(in super::super) fn add(&self, socket: &UdpSocket, index: usize) -> io::Result<()> {
+        let fd = socket.as_raw_fd();
         self.registry.register(&mut SourceFd(&fd), Token(index), Interest::READABLE)
     }
 
     /// Starts or stops waiting until the port's socket accepts datagrams again.
     pub(in super::super) fn set_wants_writable(
         &self,
-        port: &Port,
+        socket: &UdpSocket,
         index: usize,
         waits: bool,
     ) -> io::Result<()> {
@@ -52,12 +53,12 @@ impl Registry {
         if waits {
             interest |= Interest::WRITABLE;
         }
-        let fd = port.socket().as_raw_fd();
+        let fd = socket.as_raw_fd();
         self.registry.reregister(&mut SourceFd(&fd), Token(index), interest)
     }
 
-    pub(in super::super) fn remove(&self, port: &Port) -> io::Result<()> {
-        self.registry.deregister(&mut SourceFd(&port.socket().as_raw_fd()))
+    pub(in super::super) fn remove(&self, socket: &UdpSocket) -> io::Result<()> {
+        self.registry.deregister(&mut SourceFd(&socket.as_raw_fd()))
     }
 
     pub(in super::super) fn wake(&self) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! Windows: the thread waits for all ports with poll, and a datagram wakes it. Other ways to wait
 //! for many sockets there require asynchronous reads and writes.
 
-use super::{Port, Readiness};
+use super::Readiness;
 use crate::loopback;
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
@@ -22,20 +22,20 @@ pub(in super::super) fn rest() -> io::Result<(Registry, Rest)> {
 }
 
 impl Registry {
-    pub(in super::super) fn add(&self, _: &Port, index: usize) -> io::Result<()> {
+    pub(in super::super) fn add(&self, _: &UdpSocket, index: usize) -> io::Result<()> {
         unreachable!("port {index} is waited for with poll")
     }
 
     pub(in super::super) fn set_wants_writable(
         &self,
-        _: &Port,
+        _: &UdpSocket,
         index: usize,
         _: bool,
     ) -> io::Result<()> {
         unreachable!("port {index} is waited for with poll")
     }
 
-    pub(in super::super) fn remove(&self, _: &Port) -> io::Result<()> {
+    pub(in super::super) fn remove(&self, _: &UdpSocket) -> io::Result<()> {
         Ok(())
     }
 

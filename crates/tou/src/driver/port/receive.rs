@@ -1,10 +1,10 @@
 //! Receiving on a port.
 
-use super::{Port, PortState};
+use super::{Port, PortState, Reactor};
 use crate::driver::buffers::{BATCH, Buffers};
 use crate::driver::icmp::{self, Cause, Undelivered};
 use crate::driver::options;
-use crate::driver::reactor::{self, Reactor};
+use crate::driver::reactor;
 use crate::driver::wakes::wake;
 use crate::endpoint::Addresses;
 use quinn_udp::RecvMeta;
@@ -27,7 +27,7 @@ impl Port {
     /// Receives until the socket is empty. ACKs are sent at the end and every [`ANSWER_BYTES`].
     /// Readers are woken at the end and every [`WAKE_BYTES`]: a context switch costs more than
     /// receiving a few datagrams.
-    pub(in crate::driver) fn receive(&self, buffers: &mut Buffers) {
+    pub(super) fn receive(&self, buffers: &mut Buffers) {
         let (mut wakers, mut since_wake, mut unanswered) = (Vec::new(), 0, 0);
         loop {
             let messages = buffers.messages();
@@ -109,7 +109,7 @@ impl Port {
     }
 
     /// Handles the pending ICMP reports.
-    pub(in crate::driver) fn take_errors(&self) {
+    pub(super) fn take_errors(&self) {
         while let Some(report) = icmp::receive(&self.socket) {
             let Some(Undelivered { addresses, cause, quoted }) = report else { continue };
             self.with(|state, now| match cause {
@@ -123,7 +123,7 @@ impl Port {
 
     /// Receives once in the thread of a continuous writer, mostly ACKs. If one call does not empty
     /// the socket, the I/O thread receives again.
-    pub(in crate::driver) fn poll_inline(&self, reactor: &Reactor) {
+    pub(super) fn poll_inline(&self, reactor: &Reactor) {
         // Another thread is receiving.
         let Some(mut buffers) = reactor.idle_buffers() else { return };
         let mut metas = [RecvMeta::default(); BATCH];

@@ -4,11 +4,11 @@ use super::{Port, PortState};
 use crate::driver::companion::{Companion, Destination, Own};
 use crate::driver::short_lived;
 use crate::endpoint::{Addresses, Contents, Datagrams};
-use crate::wire::SessionPeer;
 use quinn_udp::Transmit;
 use std::io;
 use std::net::IpAddr;
 use windlass_base::Time;
+use windlass_tou_wire::SessionPeer;
 
 impl Port {
     /// Gives the port a companion, or takes it away. The socket then reports the address at which

@@ -3,11 +3,11 @@
 use super::network::{Network, address, pattern};
 use crate::Options;
 use crate::endpoint::ConnectionId;
-use crate::wire;
 use std::cell::RefCell;
 use std::rc::Rc;
 use windlass_base::{Ecn, Span};
 use windlass_tcp::{Config, Profile, Segment};
+use windlass_tou_wire as wire;
 
 const ROUND_TRIP: Span = Span::from_millis(20);
 /// The profiles whose receivers acknowledge at least every second full segment.

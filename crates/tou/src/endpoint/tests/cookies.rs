@@ -2,12 +2,12 @@
 
 use super::network::{Network, Packet, address, config, pattern};
 use crate::endpoint::{ConnectionId, Limits};
-use crate::wire;
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use windlass_base::{Ecn, Span};
 use windlass_tcp::{Config, Flags, Options, Segment, SeqNumber, Timestamps};
+use windlass_tou_wire as wire;
 
 fn flood(network: &mut Network, syns: u32) {
     for i in 0..syns {

@@ -1,9 +1,9 @@
 use crate::endpoint::{ConnectionId, Endpoint, Limits};
-use crate::wire::{self, SessionPeer};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use windlass_base::{Ecn, Span, Time};
 use windlass_tcp::{Config, Error, Event, Profile, Segment, State, cc};
+use windlass_tou_wire::{self as wire, SessionPeer};
 
 /// Delay in one direction.
 const DELAY: Span = Span::from_millis(10);

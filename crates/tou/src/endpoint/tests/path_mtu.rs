@@ -213,8 +213,8 @@ fn a_routers_report_shrinks_segments_at_once_and_a_forged_one_never() {
         if forged {
             quoted.seq.0 = quoted.seq.0.wrapping_add(1 << 30);
         }
-        let mut bytes = [0; crate::wire::MAX_HEADER_LEN];
-        let len = crate::wire::emit(&quoted, &mut bytes);
+        let mut bytes = [0; windlass_tou_wire::MAX_HEADER_LEN];
+        let len = windlass_tou_wire::emit(&quoted, &mut bytes);
         let now = network.now;
         network.host(1).handle_too_big(now, address(2), 1000, &bytes[..len]);
         let before = mss(&mut network, ends[0]);

@@ -1,12 +1,13 @@
 //! Many connections between two hosts over one port pair.
 
 use super::network::{Network, address, pattern};
+use crate::Options;
 use crate::endpoint::ConnectionId;
-use crate::{Options, wire};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use windlass_base::{Ecn, Span};
 use windlass_tcp::{Error, Event, State};
+use windlass_tou_wire as wire;
 
 const TAG: u32 = 0x00c0_ffee;
 

@@ -2,10 +2,10 @@
 
 use super::network::{Network, Packet, address, config};
 use crate::endpoint::Limits;
-use crate::wire;
 use std::net::SocketAddr;
 use windlass_base::{Ecn, Rng, Span};
 use windlass_tcp::{Error, Flags, Options, Segment, SeqNumber, State, Timestamps};
+use windlass_tou_wire as wire;
 
 fn to_host_1(bytes: &[u8]) -> Packet {
     Packet { from: address(2), to: address(1), ecn: Ecn::NotEct, bytes: bytes.to_vec() }
@@ -27,7 +27,7 @@ fn other_datagrams_are_counted_and_not_answered() {
     let counters = *network.host(1).counters();
     assert_eq!((counters.unknown, counters.stun, counters.malformed), (1, 1, 1));
     assert_eq!(counters.sent, 0);
-    assert_eq!(network.host(1).poll_stun(), Some((address(2), stun.into())));
+    assert_eq!(network.host(1).poll_stun(), Some((address(2).into(), stun.into())));
     assert_eq!(network.host(1).poll_stun(), None);
 }
 

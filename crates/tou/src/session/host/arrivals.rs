@@ -3,9 +3,9 @@
 use super::Host;
 use crate::session::ice::Pair;
 use crate::session::server::{Channel, Server};
-use crate::wire;
 use std::net::{IpAddr, SocketAddr};
 use windlass_base::Time;
+use windlass_tou_wire as wire;
 
 impl Host {
     /// Whether a datagram from `from` is for this host's machinery rather than for the endpoint.

@@ -167,7 +167,7 @@ impl Host {
             return;
         }
         if session.asked && !session.answered {
-            session.keep_early(offer);
+            session.buffer_candidates(offer);
             return;
         }
         // Candidates of an earlier agent are of no use to a restarted one.
@@ -260,7 +260,7 @@ impl Host {
             session.enter(now, SessionState::Searching);
         }
         let mut candidates = offer.candidates;
-        candidates.extend(session.take_early(&offer.credentials));
+        candidates.extend(session.take_buffered_candidates(&offer.credentials));
         self.start_checks(now, offer.tag, &offer.credentials, &candidates);
     }
 

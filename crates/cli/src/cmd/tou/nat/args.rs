@@ -1,6 +1,6 @@
 //! The arguments of `windlass tou nat`.
 
-use crate::cmd::tou::args::Family;
+use crate::cmd::tou::connection_args::Family;
 use crate::value::HostPort;
 use clap::Args;
 

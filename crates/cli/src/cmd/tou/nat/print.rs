@@ -52,7 +52,7 @@ fn translation(findings: &Findings) -> &'static str {
     }
 }
 
-/// The words of RFC 4787.
+/// The terms of RFC 4787.
 fn name(dependence: Option<Dependence>) -> &'static str {
     match dependence {
         Some(Dependence::Independent) => "endpoint-independent",

@@ -1,21 +1,19 @@
 //! `windlass tou perf client`.
 
-use super::super::args::PerfClient;
-use super::super::live::OpenStreams;
 use super::super::{address, settings};
+use super::args::PerfClient;
 use super::live::{self, PerfPanels};
-use super::message::{self, Direction, Limit, Message, StreamHead, Test, VERSION};
 use super::print;
 use super::trace::Trace;
-use super::transfer::{Carrier, KEEP_ALIVE, Link, Outcome, Run, unexpected};
 use crate::failure::{self, Failure};
 use crate::live::Live;
 use crate::{interrupt, stdout};
-use std::hash::{BuildHasher, RandomState};
-use std::net::SocketAddr;
 use std::time::Duration;
 use windlass_base::Span;
 use windlass_tou::Options;
+use windlass_tou_perf::{
+    Client, Direction, Error, Interval, KEEP_ALIVE, Limit, OpenStreams, Test, TestStream,
+};
 
 /// Without `--time` and `--bytes`.
 const DEFAULT_TIME: Span = Span::from_secs(10);
@@ -38,11 +36,10 @@ pub(crate) fn main(args: &PerfClient) -> Result<(), Failure> {
     });
     let control = address::connect(&args.server.resolve(args.family)?, args.timeout, &options)?;
     open_streams.add(&control);
-    let peer = control.peer_addr().map_err(|error| Failure::io("the server", &error))?;
-    let link = Link::new(control);
-    let carriers = open(&link, &test, peer, args.timeout, &options, &open_streams)?;
-    let outcome = run(args, &test, &link, &carriers, peer, trace);
-    link.end();
+    let timeout = args.timeout.map(std);
+    let client = Client::open(control, test.clone(), &options, timeout, &open_streams)?;
+    let outcome = run(args, &test, &client, trace);
+    client.end();
     outcome
 }
 
@@ -56,83 +53,44 @@ fn test(args: &PerfClient) -> Result<Test, Failure> {
         None => Limit::TimeMs(args.time.unwrap_or(DEFAULT_TIME).as_nanos().div_ceil(1_000_000)),
     };
     let direction = if args.reverse { Direction::Down } else { Direction::Up };
-    let test = Test {
-        version: VERSION,
-        id: random_id(),
-        direction,
-        streams: args.parallel,
-        limit,
-        omit_ms: args.omit.map_or(0, |omit| omit.as_nanos().div_ceil(1_000_000)),
-        controller: args.how.cc.clone(),
-    };
-    test.check().map_err(Failure::Input)?;
-    Ok(test)
-}
-
-/// The keys of std's hash maps are the system's randomness.
-fn random_id() -> String {
-    let random = || RandomState::new().hash_one(std::process::id());
-    format!("{:016x}{:016x}", random(), random())
-}
-
-/// Asks for the test and opens its connections.
-fn open(
-    link: &Link,
-    test: &Test,
-    peer: SocketAddr,
-    timeout: Option<Span>,
-    options: &Options,
-    open_streams: &OpenStreams,
-) -> Result<Vec<Carrier>, Failure> {
-    link.say(&Message::Test(test.clone()))?;
-    if link.hear()? != Message::Ready {
-        return Err(unexpected("a message"));
-    }
-    let mut carriers = Vec::new();
-    for index in 0..test.streams {
-        let stream = address::connect(&[peer], timeout, options)?;
-        open_streams.add(&stream);
-        let head = Message::Stream(StreamHead { version: VERSION, id: test.id.clone(), index });
-        let said = message::write(&mut &stream, &head);
-        let head = said.map_err(|error| Failure::io(format!("connection {index}"), &error))?;
-        carriers.push(Carrier::new(stream, head as u64));
-    }
-    match link.hear()? {
-        Message::Start => Ok(carriers),
-        _ => Err(unexpected("a message")),
-    }
+    let omit_ms = args.omit.map_or(0, |omit| omit.as_nanos().div_ceil(1_000_000));
+    Test::new(direction, args.parallel, limit, omit_ms, args.how.cc.clone()).map_err(Failure::Input)
 }
 
 fn run(
     args: &PerfClient,
     test: &Test,
-    link: &Link,
-    carriers: &[Carrier],
-    peer: SocketAddr,
+    client: &Client,
     trace: Option<Trace>,
 ) -> Result<(), Failure> {
     let sends = test.direction == Direction::Up;
-    let traced = || carriers.iter().map(|carrier| (carrier.stream.clone(), carrier.head)).collect();
-    let tracing = trace.map(|trace| trace.begin(traced()));
+    let peer = client.peer();
+    let samplers = || client.streams().iter().map(TestStream::sampler).collect::<Vec<_>>();
+    let tracing = trace.map(|trace| trace.begin(samplers()));
     let mut intervals = Vec::new();
     let view = args.live.then(|| Live::start(PerfPanels::new(test, peer))).transpose()?;
-    let interval = if args.live { live::INTERVAL } else { std(args.interval) };
-    let run = Run { test, sends, link, carriers, interval };
-    let outcome: Result<Outcome, Failure> = run.to_its_end(|interval| {
+    let every = if args.live { live::INTERVAL } else { std(args.interval) };
+    let mut output_failure = None;
+    let outcome = client.run(every, |interval: &Interval| {
         if let Some(view) = &view {
             view.show(interval.clone());
-            return Ok(());
-        }
-        if args.json {
+        } else if args.json {
             intervals.push(interval.clone());
-            return Ok(());
+        } else if let Err(failure) = stdout::line(&print::line(interval, sends)) {
+            let why = match &failure {
+                Failure::Work(why) | Failure::Input(why) => why.as_str(),
+                Failure::ReaderGone => "its output is closed",
+            };
+            let error = Error::new(why);
+            output_failure = Some(failure);
+            return Err(error);
         }
-        stdout::line(&print::line(interval, sends))
+        Ok(())
     });
     drop(view);
     // The samples of a test that failed are kept too.
     let traced = tracing.map_or(Ok(()), |tracing| tracing.finish());
-    let outcome = outcome?;
+    let outcome = outcome.map_err(|error| output_failure.unwrap_or_else(|| error.into()))?;
     traced?;
     match args.json {
         true => stdout::line(&print::json(test, peer, sends, &intervals, &outcome)),

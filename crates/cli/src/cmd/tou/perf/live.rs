@@ -1,11 +1,10 @@
 //! `windlass tou perf client --live`.
 
-use super::figures::{Interval, StreamFigures, bit_per_s, sum};
-use super::message::{Direction, Limit, Test};
 use crate::live::{Chart, Panels, Row, Screen, Series, Table, Tone};
 use crate::scaled::{self, bits, size};
 use std::net::SocketAddr;
 use std::time::Duration;
+use windlass_tou_perf::{Direction, Interval, Limit, StreamFigures, Test, bit_per_s, sum};
 
 /// The time between two samples.
 pub(super) const INTERVAL: Duration = Duration::from_millis(250);
@@ -147,19 +146,11 @@ impl Panels<Interval> for PerfPanels {
 
 #[cfg(test)]
 mod tests {
-    use super::super::message::VERSION;
     use super::*;
 
     fn panels(direction: Direction) -> PerfPanels {
-        let test = Test {
-            version: VERSION,
-            id: "0".repeat(32),
-            direction,
-            streams: 2,
-            limit: Limit::TimeMs(4000),
-            omit_ms: 1000,
-            controller: "cubic".to_owned(),
-        };
+        let test = Test::new(direction, 2, Limit::TimeMs(4000), 1000, "cubic".to_owned());
+        let test = test.expect("within the limits");
         PerfPanels::new(&test, SocketAddr::from(([10, 0, 0, 2], 7000)))
     }
 

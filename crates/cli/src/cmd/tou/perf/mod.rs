@@ -1,15 +1,18 @@
 //! `windlass tou perf`.
 
+pub(crate) mod args;
 mod client;
-mod cpu;
-mod figures;
 mod live;
-mod message;
 mod print;
 mod server;
 mod trace;
-mod transfer;
 
+use crate::failure::Failure;
 pub(crate) use client::main as client;
-pub(super) use message::STREAMS_MAX;
 pub(crate) use server::main as server;
+
+impl From<windlass_tou_perf::Error> for Failure {
+    fn from(error: windlass_tou_perf::Error) -> Failure {
+        Failure::Work(error.to_string())
+    }
+}

@@ -1,12 +1,10 @@
 //! The output of a test.
 
-use super::figures::{Figures, Interval, StreamFigures, bit_per_s, sum};
-use super::message::{Limit, Test};
-use super::transfer::Outcome;
 use crate::envelope::Document;
 use crate::scaled::{bits, size};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
+use windlass_tou_perf::{Figures, Interval, Limit, Outcome, StreamFigures, Test, bit_per_s, sum};
 
 /// A line of text for an interval.
 pub(super) fn line(interval: &Interval, sends: bool) -> String {
@@ -157,23 +155,19 @@ fn milliseconds(us: Option<u64>) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cpu::CpuTime;
-    use super::super::figures::Snapshot;
     use super::*;
 
     #[test]
-    fn an_interval_has_what_came_since_the_last_one() {
-        let stream = |bytes, again, rtt_us| StreamFigures {
+    fn a_line_has_the_sums_and_the_mean_round_trip_time_of_the_connections() {
+        let stream = |bytes, retransmitted_segments, rtt_ms: u64| StreamFigures {
             bytes,
-            rtt_us,
-            retransmitted_segments: again,
+            rtt_us: Some(rtt_ms * 1000),
+            retransmitted_segments,
             cwnd_bytes: 20_000,
             ..StreamFigures::default()
         };
-        let look = |at_us, streams| Snapshot { at_us, streams, cpu: CpuTime::default() };
-        let before = look(1_000_000, vec![stream(1000, 3, None), stream(500, 0, None)]);
-        let now = vec![stream(126_000, 5, Some(10_000)), stream(500, 0, Some(20_000))];
-        let interval = Interval::between(&before, &look(2_000_000, now), false);
+        let streams = vec![stream(125_000, 2, 10), stream(0, 0, 20)];
+        let interval = Interval { from_us: 1_000_000, to_us: 2_000_000, streams, omitted: false };
         let text = line(&interval, true);
         for part in ["1.00 to    2.00 s", "125.00 kB", "1.00 Mbit/s", "again     2", "15.00 ms"] {
             assert!(text.contains(part), "{part}: {text}");

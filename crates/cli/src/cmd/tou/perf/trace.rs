@@ -1,6 +1,5 @@
 //! The trace of a sender's connections: samples, at regular times.
 
-use super::figures::StreamFigures;
 use crate::failure::Failure;
 use crate::output_file::OutputFile;
 use std::io::{self, Write};
@@ -9,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use windlass_tou::TouStream;
+use windlass_tou_perf::StreamFigures;
 
 const HEADER: &str = "time_s,stream,cwnd_bytes,ssthresh_bytes,srtt_ms,in_flight_bytes,acked_bytes,\
     retransmitted_segments,inflation_bytes";
@@ -35,8 +34,11 @@ impl Trace {
         Ok(Trace { file, interval })
     }
 
-    /// Samples connections from now on. Each comes with the bytes that are none of the test's.
-    pub(super) fn begin(mut self, streams: Vec<(TouStream, u64)>) -> Tracing {
+    /// Samples connections from now on. `samplers` return the present figures of each.
+    pub(super) fn begin(
+        mut self,
+        samplers: Vec<impl Fn() -> StreamFigures + Send + 'static>,
+    ) -> Tracing {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = thread::spawn(move || {
@@ -44,7 +46,7 @@ impl Trace {
             let mut next = start;
             loop {
                 let last = stopped.load(Ordering::Relaxed);
-                self.sample(start.elapsed(), &streams)?;
+                self.sample(start.elapsed(), &samplers)?;
                 if last {
                     return self.file.finish();
                 }
@@ -56,9 +58,13 @@ impl Trace {
         Tracing { stop, thread }
     }
 
-    fn sample(&mut self, time: Duration, streams: &[(TouStream, u64)]) -> io::Result<()> {
-        for (index, (stream, head)) in streams.iter().enumerate() {
-            let now = StreamFigures::of_sender(stream, *head);
+    fn sample(
+        &mut self,
+        time: Duration,
+        samplers: &[impl Fn() -> StreamFigures],
+    ) -> io::Result<()> {
+        for (index, sampler) in samplers.iter().enumerate() {
+            let now = sampler();
             let ssthresh = now.ssthresh_bytes.map_or_else(String::new, |bytes| bytes.to_string());
             let srtt = now.rtt_us.map_or_else(String::new, |us| (us as f64 / 1e3).to_string());
             writeln!(

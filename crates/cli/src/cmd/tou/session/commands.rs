@@ -115,7 +115,7 @@ pub(crate) fn forward(args: &TouForward) -> Result<(), Failure> {
     }
     let status = running.serve_status(serves.clone());
     for peer in peers.into_iter().collect::<BTreeSet<_>>() {
-        open_early(&running, peer);
+        open_session(&running, peer);
     }
     info!("forwarding {}", serves.join(", "));
     running.until_interrupted(&serves)?;
@@ -124,7 +124,7 @@ pub(crate) fn forward(args: &TouForward) -> Result<(), Failure> {
 }
 
 /// Opens the session before the first connection needs it.
-fn open_early(running: &super::setup::Running, peer: PublicKey) {
+fn open_session(running: &super::setup::Running, peer: PublicKey) {
     let (peers, name) = (Arc::clone(&running.peers), running.names.of(&peer));
     running.runtime.spawn(async move {
         if let Err(error) = peers.session(peer).await {
@@ -148,7 +148,7 @@ pub(crate) fn socks(args: &TouSocks) -> Result<(), Failure> {
     let serves = vec![format!("SOCKS at {at} to {}", args.to)];
     let status = running.serve_status(serves.clone());
     running.runtime.spawn(Socks { peer, carrier: running.carrier() }.run(listener));
-    open_early(&running, peer);
+    open_session(&running, peer);
     info!("{}", serves.join(", "));
     running.until_interrupted(&serves)?;
     drop(status);

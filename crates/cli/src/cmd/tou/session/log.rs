@@ -1,7 +1,7 @@
 //! The log on standard error, and the sessions' events in it.
 
 use super::log_format::InEnvelope;
-use super::setup::Names;
+use super::names::Names;
 use std::collections::HashSet;
 use std::fmt::Debug;
 use std::future::poll_fn;

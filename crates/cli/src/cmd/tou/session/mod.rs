@@ -6,6 +6,7 @@ mod commands;
 mod config;
 mod log;
 mod log_format;
+mod names;
 mod print;
 #[cfg_attr(not(target_os = "linux"), path = "run_absent.rs")]
 mod run;

@@ -4,22 +4,20 @@ use super::super::{key_file, settings};
 use super::args::SessionArgs;
 use super::config::{self, Config};
 use super::log;
+use super::names::Names;
 use crate::envelope::Document;
 use crate::failure::Failure;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
-use windlass_base::Span;
 use windlass_forward::status::{self, Status, StatusSocket};
 use windlass_forward::{Carrier, Peers, Registry};
 use windlass_identity::{PublicKey, SecretKey};
-use windlass_tcp::config::KeepAlive;
 use windlass_tou::Options;
 use windlass_tou::secure::Identity;
 use windlass_tou::session::{Allow, Node, NodeOptions, RendezvousAddress, Session};
@@ -27,32 +25,9 @@ use windlass_tou::session::{Allow, Node, NodeOptions, RendezvousAddress, Session
 /// Connections of a port that may wait to be accepted.
 const BACKLOG: usize = 1024;
 
-/// A reset is sent once, and a datagram may be lost: an end that waits for the other would wait for ever.
-const KEEP_ALIVE: KeepAlive =
-    KeepAlive { idle: Span::from_secs(15), interval: Span::from_secs(15), probes: 8 };
 /// A peer without a path is given up after as long: what its programs have not acknowledged would be
 /// retransmitted for a quarter of an hour otherwise.
 const OUTAGE_MAX: Duration = Duration::from_secs(135);
-
-/// The names of peers by their keys.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Names(Arc<BTreeMap<PublicKey, String>>);
-
-impl Names {
-    fn new(peers: &BTreeMap<String, PublicKey>) -> Names {
-        Names(Arc::new(peers.iter().map(|(name, key)| (*key, name.clone())).collect()))
-    }
-
-    /// The configured name.
-    pub(super) fn get(&self, key: &PublicKey) -> Option<String> {
-        self.0.get(key).cloned()
-    }
-
-    /// The configured name, or the key.
-    pub(super) fn of(&self, key: &PublicKey) -> String {
-        self.get(key).unwrap_or_else(|| key.to_string())
-    }
-}
 
 /// Arguments and configuration together; the arguments have precedence.
 pub(super) struct Setup {
@@ -129,7 +104,7 @@ impl Setup {
         options.connections = Options {
             nodelay: true,
             backlog: BACKLOG,
-            keep_alive: Some(KEEP_ALIVE),
+            keep_alive: Some(settings::KEEP_ALIVE),
             qlog: settings::qlog_folder(self.args.qlog.as_deref())?,
             ..options.connections.clone()
         };

@@ -2,15 +2,15 @@
 
 /// Microseconds since the process began, by itself and in the kernel for it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
-pub(super) struct CpuTime {
-    pub(super) user_us: u64,
-    pub(super) system_us: u64,
+pub(crate) struct CpuTime {
+    pub(crate) user_us: u64,
+    pub(crate) system_us: u64,
 }
 
 impl CpuTime {
     /// Until now.
     #[cfg(unix)]
-    pub(super) fn now() -> CpuTime {
+    pub(crate) fn now() -> CpuTime {
         use nix::sys::resource::{UsageWho, getrusage};
         use nix::sys::time::{TimeVal, TimeValLike};
         // It fails for bad arguments alone.
@@ -22,7 +22,7 @@ impl CpuTime {
     /// Until now.
     #[cfg(windows)]
     #[expect(unsafe_code, reason = "the standard library has no call for it")]
-    pub(super) fn now() -> CpuTime {
+    pub(crate) fn now() -> CpuTime {
         use windows_sys::Win32::Foundation::FILETIME;
         use windows_sys::Win32::System::Threading::{GetCurrentProcess, GetProcessTimes};
         let zero = FILETIME { dwLowDateTime: 0, dwHighDateTime: 0 };
@@ -44,7 +44,7 @@ impl CpuTime {
     }
 
     /// The time spent since `then`.
-    pub(super) fn since(self, then: CpuTime) -> CpuTime {
+    pub(crate) fn since(self, then: CpuTime) -> CpuTime {
         CpuTime {
             user_us: self.user_us.saturating_sub(then.user_us),
             system_us: self.system_us.saturating_sub(then.system_us),

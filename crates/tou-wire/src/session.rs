@@ -28,6 +28,7 @@ pub struct SessionPeer {
 
 impl SessionPeer {
     /// The virtual address of this connection's peer.
+    #[inline]
     pub fn address(self) -> SocketAddr {
         let [t0, t1, n0, n1] = [self.tag >> 16, self.tag, self.number >> 16, self.number];
         let [a, b, c, d] = PREFIX;
@@ -36,6 +37,7 @@ impl SessionPeer {
     }
 
     /// The connection with this virtual address; `None` for every other address.
+    #[inline]
     pub fn of(address: &SocketAddr) -> Option<SessionPeer> {
         let IpAddr::V6(ip) = address.ip() else { return None };
         let [a, b, c, d, t0, t1, n0, n1] = ip.segments();

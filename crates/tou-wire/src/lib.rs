@@ -2,7 +2,7 @@
 //! the same UDP port.
 //!
 //! ```
-//! use windlass_tou::wire::{self, Flags, Segment, SeqNumber};
+//! use windlass_tou_wire::{self as wire, Flags, Segment, SeqNumber};
 //!
 //! let segment = Segment { seq: SeqNumber(7), flags: Flags::SYN, ..Segment::default() };
 //! let mut bytes = [0; wire::MAX_HEADER_LEN];
@@ -30,7 +30,7 @@ pub const MIN_HEADER_LEN: usize = 16;
 /// Length of the longest header, in bytes. Options have at most 40 bytes, as in TCP.
 pub const MAX_HEADER_LEN: usize = MIN_HEADER_LEN + Options::MAX_LEN;
 /// Length of the longest header with a session's prefix, in bytes.
-pub(crate) const MAX_SESSION_HEADER_LEN: usize = SESSION_PREFIX_LEN + MAX_HEADER_LEN;
+pub const MAX_SESSION_HEADER_LEN: usize = SESSION_PREFIX_LEN + MAX_HEADER_LEN;
 
 /// STUN's magic cookie (RFC 8489 §5).
 const STUN_COOKIE: u32 = 0x2112_a442;
@@ -51,6 +51,7 @@ pub enum Kind {
 }
 
 /// Determines the protocol of a datagram.
+#[inline]
 pub fn kind(datagram: &[u8]) -> Kind {
     let Some(cookie) = datagram.get(4..8) else { return Kind::Unknown };
     // STUN's first two bits are zero, and its length counts words (RFC 8489 §5).
@@ -93,6 +94,7 @@ impl std::error::Error for ParseError {}
 /// # Errors
 ///
 /// [`ParseError`] if the datagram is not a valid segment of this version.
+#[inline]
 pub fn parse(datagram: &[u8]) -> Result<(Segment, usize), ParseError> {
     let fixed: &[u8; MIN_HEADER_LEN] =
         datagram.first_chunk().ok_or(ParseError::Header(WireError::Truncated))?;
@@ -108,6 +110,7 @@ pub fn parse(datagram: &[u8]) -> Result<(Segment, usize), ParseError> {
 /// # Errors
 ///
 /// [`ParseError`] if the datagram is not of a session, or its segment is invalid.
+#[inline]
 pub fn parse_session(datagram: &[u8]) -> Result<(SessionPeer, Segment, usize), ParseError> {
     if kind(datagram) != Kind::Session {
         return Err(ParseError::Cookie);
@@ -152,6 +155,7 @@ fn parse_fields(datagram: &[u8]) -> Result<(Segment, usize), ParseError> {
 /// # Panics
 ///
 /// If `out` is shorter than the header; [`MAX_HEADER_LEN`] is always enough.
+#[inline]
 pub fn emit(segment: &Segment, out: &mut [u8]) -> usize {
     let header_len = MIN_HEADER_LEN + emit_options(&segment.options, &mut out[MIN_HEADER_LEN..]);
     out[0..4].copy_from_slice(&segment.seq.0.to_be_bytes());
@@ -168,8 +172,8 @@ pub fn emit(segment: &Segment, out: &mut [u8]) -> usize {
 ///
 /// # Panics
 ///
-/// If `out` is shorter than the header; [`MAX_HEADER_LEN`] plus [`SESSION_PREFIX_LEN`] is always
-/// enough.
+/// If `out` is shorter than the header; [`MAX_SESSION_HEADER_LEN`] is always enough.
+#[inline]
 pub fn emit_session(peer: SessionPeer, segment: &Segment, out: &mut [u8]) -> usize {
     peer.emit_prefix(out);
     let inner = &mut out[SESSION_PREFIX_LEN..];
@@ -180,12 +184,19 @@ pub fn emit_session(peer: SessionPeer, segment: &Segment, out: &mut [u8]) -> usi
 }
 
 /// Bytes before the segment in a datagram to `peer`.
-pub(crate) fn prefix_len(peer: &SocketAddr) -> usize {
+#[inline]
+pub fn prefix_len(peer: &SocketAddr) -> usize {
     SessionPeer::of(peer).map_or(0, |_| SESSION_PREFIX_LEN)
 }
 
-/// Writes the header of a segment to `peer`, which may be a virtual address. Returns its length.
-pub(crate) fn emit_to(peer: &SocketAddr, segment: &Segment, out: &mut [u8]) -> usize {
+/// Writes the header of a segment to `peer`, which may be a virtual address. Returns its length in
+/// bytes.
+///
+/// # Panics
+///
+/// If `out` is shorter than the header; [`MAX_SESSION_HEADER_LEN`] is always enough.
+#[inline]
+pub fn emit_to(peer: &SocketAddr, segment: &Segment, out: &mut [u8]) -> usize {
     match SessionPeer::of(peer) {
         Some(session) => emit_session(session, segment, out),
         None => emit(segment, out),

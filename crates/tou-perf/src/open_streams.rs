@@ -1,29 +1,32 @@
-//! The connections under way, for the moment when Ctrl-C ends them.
+//! The open connections of a process that a signal may end.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use windlass_tou::TouStream;
 
 /// Connections to reset when the process is interrupted: no kernel does that for a user-space transport.
+/// Clones share one list.
 #[derive(Clone, Debug, Default)]
-pub(super) struct OpenStreams(Arc<Mutex<Vec<TouStream>>>);
+pub struct OpenStreams(Arc<Mutex<Vec<TouStream>>>);
 
 impl OpenStreams {
-    pub(super) fn add(&self, stream: &TouStream) {
+    /// Adds a connection.
+    pub fn add(&self, stream: &TouStream) {
         self.lock().push(stream.clone());
     }
 
-    /// Forgets all of them: they have ended.
-    pub(super) fn clear(&self) {
+    /// Removes all connections from the list, because they have ended.
+    pub fn clear(&self) {
         let streams = std::mem::take(&mut *self.lock());
         drop(streams);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// True if the list has no connection.
+    pub fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
 
-    /// Resets all of them.
-    pub(super) fn abort(&self) {
+    /// Resets all connections of the list.
+    pub fn abort(&self) {
         self.lock().iter().for_each(TouStream::abort);
     }
 

@@ -1,44 +1,44 @@
-//! The messages of a test, as docs/reference/tou.md has them: JSON, one a line.
+//! The messages of a test, as docs/reference/tou.md specifies them: one JSON value a line.
 
-use super::figures::Figures;
-use crate::registry::controller_names;
+use crate::figures::Figures;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Read, Write};
 
-/// The version of the protocol. Unknown keys are skipped, anything else takes another version.
-pub(super) const VERSION: u32 = 1;
-/// Connections of a test at most.
-pub(crate) const STREAMS_MAX: u16 = 128;
-/// Bytes of a line at most, its end included.
+/// The version of the protocol. Receivers ignore unknown keys; every other change needs a new version.
+pub(crate) const VERSION: u32 = 1;
+/// The largest number of connections of a test.
+pub const STREAMS_MAX: u16 = 128;
+/// The largest number of bytes of a line, including its end.
 const LINE_MAX: usize = 1 << 17;
-/// A day, in milliseconds.
+/// The longest time of a test: a day, in milliseconds.
 const TIME_MAX_MS: u64 = 86_400_000;
-/// Characters of another's text that are shown.
-const SHOWN_MAX: usize = 200;
+/// The largest number of characters of a peer's text in a message to the user.
+const PRINTABLE_MAX: usize = 200;
 
 /// A message between the two ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Message {
+pub(crate) enum Message {
     /// Client: the first line of the control connection.
     Test(Test),
-    /// Server: connections may come.
+    /// Server: it expects the connections of the test.
     Ready,
     /// Client: the first line of each other connection.
     Stream(StreamHead),
-    /// Server: all connections are there.
+    /// Server: all connections have arrived.
     Start,
-    /// Both: how it was, when this end's part is over.
+    /// Both: the figures of this end when its part is over.
     Result(Figures),
-    /// Both: there will be no test, or no end of it.
+    /// Both: the test cannot begin, or has failed.
     Error(String),
 }
 
-/// The direction of the data.
+/// The end that sends.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Direction {
+pub enum Direction {
     /// The client.
     Up,
     /// The server.
@@ -46,7 +46,8 @@ pub(super) enum Direction {
 }
 
 impl Direction {
-    pub(super) fn name(self) -> &'static str {
+    /// Its name in the protocol.
+    pub fn name(self) -> &'static str {
         match self {
             Direction::Up => "up",
             Direction::Down => "down",
@@ -54,46 +55,52 @@ impl Direction {
     }
 }
 
-/// How long.
+/// The end of a test.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Limit {
+pub enum Limit {
+    /// After this time, in milliseconds.
     TimeMs(u64),
-    /// Over all connections.
+    /// After this number of bytes over all connections.
     Bytes(u64),
 }
 
-/// The test that the client asks for.
+/// The parameters of a test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Test {
-    pub(super) version: u32,
-    /// Chosen by the client; its other connections name it.
-    pub(super) id: String,
-    pub(super) direction: Direction,
-    pub(super) streams: u16,
-    pub(super) limit: Limit,
-    /// Time at the beginning that no figure covers. A test with a time limit lasts longer by it.
+pub struct Test {
+    pub(crate) version: u32,
+    /// The client chooses it; its other connections name it.
+    pub(crate) id: String,
+    /// The end that sends.
+    pub direction: Direction,
+    /// The number of connections.
+    pub streams: u16,
+    /// The end of the test.
+    pub limit: Limit,
+    /// Time at the beginning that the final figures omit, in milliseconds. A test with a time limit
+    /// lasts longer by it.
     #[serde(default)]
-    pub(super) omit_ms: u64,
+    pub omit_ms: u64,
     /// The sender's congestion controller.
-    pub(super) controller: String,
+    pub controller: String,
 }
 
-/// Which connection of which test.
+/// The first line of a connection of a test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct StreamHead {
-    pub(super) version: u32,
-    pub(super) id: String,
-    pub(super) index: u16,
+pub(crate) struct StreamHead {
+    pub(crate) version: u32,
+    /// [`Test::id`] of its test.
+    pub(crate) id: String,
+    pub(crate) index: u16,
 }
 
 /// Why there is no message.
 #[derive(Debug)]
-pub(super) enum MessageError {
+pub(crate) enum MessageError {
     Io(io::Error),
-    /// The other end has ended.
+    /// The peer has ended its direction.
     End,
-    /// The line is no message, and why.
+    /// The line is not a message, for this reason.
     Bad(String),
 }
 
@@ -107,8 +114,8 @@ impl fmt::Display for MessageError {
     }
 }
 
-/// Reads a line, byte by byte: payload may follow.
-pub(super) fn read(from: &mut impl Read) -> Result<Message, MessageError> {
+/// Reads a line, byte by byte, since payload may follow.
+pub(crate) fn read(from: &mut impl Read) -> Result<Message, MessageError> {
     let mut line = Vec::new();
     loop {
         let mut byte = [0];
@@ -125,8 +132,8 @@ pub(super) fn read(from: &mut impl Read) -> Result<Message, MessageError> {
     }
 }
 
-/// Writes a line; how long it is.
-pub(super) fn write(to: &mut impl Write, message: &Message) -> io::Result<usize> {
+/// Writes a message and returns the number of its bytes.
+pub(crate) fn write(to: &mut impl Write, message: &Message) -> io::Result<usize> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     to.write_all(&line)?;
@@ -135,7 +142,7 @@ pub(super) fn write(to: &mut impl Write, message: &Message) -> io::Result<usize>
 
 /// The message of a line.
 fn parse(line: &[u8]) -> Result<Message, String> {
-    let message = serde_json::from_slice(line).map_err(|error| shown(&error.to_string()))?;
+    let message = serde_json::from_slice(line).map_err(|error| printable(&error.to_string()))?;
     match &message {
         Message::Test(test) => test.check()?,
         Message::Stream(head) => {
@@ -151,7 +158,23 @@ fn parse(line: &[u8]) -> Result<Message, String> {
 }
 
 impl Test {
-    pub(super) fn check(&self) -> Result<(), String> {
+    /// A test with an id of its own.
+    ///
+    /// # Errors
+    /// The parameter that is out of range, and its range.
+    pub fn new(
+        direction: Direction,
+        streams: u16,
+        limit: Limit,
+        omit_ms: u64,
+        controller: String,
+    ) -> Result<Test, String> {
+        let id = random_id();
+        let test = Test { version: VERSION, id, direction, streams, limit, omit_ms, controller };
+        test.check().map(|()| test)
+    }
+
+    fn check(&self) -> Result<(), String> {
         check_version(self.version)?;
         check_id(&self.id)?;
         if !(1..=STREAMS_MAX).contains(&self.streams) {
@@ -170,20 +193,32 @@ impl Test {
                 self.omit_ms
             ));
         }
-        let names = controller_names();
+        Ok(())
+    }
+
+    /// Refuses a congestion controller that is none of `names`.
+    pub(crate) fn check_controller(&self, names: &[&str]) -> Result<(), MessageError> {
         if !names.contains(&self.controller.as_str()) {
-            let name = shown(&self.controller);
-            return Err(format!("{name}: no controller, expected one of {}", names.join(", ")));
+            let name = printable(&self.controller);
+            let why = format!("{name}: no controller, expected one of {}", names.join(", "));
+            return Err(MessageError::Bad(why));
         }
         Ok(())
     }
 
-    /// Bytes of each connection, if they are limited; the first ones have one more if need be.
-    pub(super) fn share(&self, index: usize) -> Option<u64> {
+    /// Bytes of the connection `index`; `None` without a limit in bytes. The first connections have one
+    /// more if the bytes are not a multiple of the connections.
+    pub(crate) fn share(&self, index: usize) -> Option<u64> {
         let Limit::Bytes(bytes) = self.limit else { return None };
         let streams = u64::from(self.streams);
         Some(bytes / streams + u64::from((index as u64) < bytes % streams))
     }
+}
+
+/// The keys of std's hash maps are the system's randomness.
+fn random_id() -> String {
+    let random = || RandomState::new().hash_one(std::process::id());
+    format!("{:016x}{:016x}", random(), random())
 }
 
 fn check_version(version: u32) -> Result<(), String> {
@@ -198,17 +233,17 @@ fn check_id(id: &str) -> Result<(), String> {
     if fits { Ok(()) } else { Err("expected an id of 1 to 64 letters and digits".to_owned()) }
 }
 
-/// Text from the other end, safe for a terminal: without control characters, at most 200 characters.
-pub(super) fn shown(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(SHOWN_MAX).collect()
+/// Text from the peer, safe for a terminal: without control characters, at most 200 characters.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(PRINTABLE_MAX).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::figures::StreamFigures;
     use super::*;
+    use crate::figures::StreamFigures;
     use proptest::prelude::*;
-    use windlass_tcp::cc::NAMES;
+    use windlass_tou::cc::NAMES;
 
     fn line(message: &Message) -> Vec<u8> {
         let mut line = Vec::new();
@@ -324,7 +359,6 @@ mod tests {
             ("\"streams\":2", "\"streams\":-1", "invalid value"),
             ("\"time_ms\":5", "\"time_ms\":0", "a time of"),
             ("\"time_ms\":5", "\"bytes\":0", "above zero"),
-            ("vegas", "fast", "fast: no controller"),
             ("down", "sideways", "expected `up` or `down`"),
             ("test", "toast", "unknown variant"),
         ] {
@@ -332,6 +366,13 @@ mod tests {
             let error = parse(line.as_bytes()).expect_err(to);
             assert!(error.contains(why), "{error}");
         }
+        let fast = parsed_test(test.replace("vegas", "fast").as_bytes());
+        assert_eq!(parsed_test(test.as_bytes()).check_controller(&NAMES).ok(), Some(()));
+        let error = fast.check_controller(&NAMES).expect_err("no such controller").to_string();
+        assert!(
+            error.starts_with("no message of a test: fast: no controller, expected"),
+            "{error}"
+        );
         let endless = std::io::repeat(b' ');
         assert!(matches!(read(&mut { endless }), Err(MessageError::Bad(_))));
         assert!(matches!(read(&mut &b"\"ready\""[..]), Err(MessageError::End)));
