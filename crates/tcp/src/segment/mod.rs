@@ -1,6 +1,5 @@
 //! TCP segments as plain values, and their wire format.
 
-mod checksum;
 mod flags;
 pub mod ip;
 mod options;

@@ -5,14 +5,13 @@ use super::inline_receive::LastInlinePoll;
 use super::poller::{self, POLLED_MAX, Polled, Poller, Readiness, Registry, Rest};
 use super::port::Port;
 use super::reusable_ports::{Binding, ReusablePorts};
-use crate::endpoint::Deadlines;
 use slab::Slab;
 use std::io;
 use std::ptr;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use windlass_base::Time;
+use windlass_base::{Deadlines, Time};
 
 /// The longest sleep of the thread while a port is suspended.
 const SUSPENDED_WAIT_MAX: Duration = Duration::from_millis(1);
