@@ -75,25 +75,27 @@ pub async fn drain(stream: &(impl Duplex + ?Sized), limit: Duration) {
     let _ = tokio::time::timeout(limit, until_end).await;
 }
 
+/// Calls `attempt` whenever the socket is ready, until it does not block.
+fn poll_io(
+    mut poll_ready: impl FnMut() -> Poll<io::Result<()>>,
+    mut attempt: impl FnMut() -> io::Result<usize>,
+) -> Poll<io::Result<usize>> {
+    loop {
+        ready!(poll_ready())?;
+        match attempt() {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            result => return Poll::Ready(result),
+        }
+    }
+}
+
 impl Duplex for TcpStream {
     fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.poll_read_ready(cx))?;
-            match self.try_read(buffer) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result),
-            }
-        }
+        poll_io(|| self.poll_read_ready(cx), || self.try_read(buffer))
     }
 
     fn poll_write(&self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.poll_write_ready(cx))?;
-            match self.try_write(bytes) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result),
-            }
-        }
+        poll_io(|| self.poll_write_ready(cx), || self.try_write(bytes))
     }
 
     fn close(&self) -> io::Result<()> {
@@ -116,23 +118,11 @@ impl Duplex for TcpStream {
 #[cfg(unix)]
 impl Duplex for UnixStream {
     fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.poll_read_ready(cx))?;
-            match self.try_read(buffer) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result),
-            }
-        }
+        poll_io(|| self.poll_read_ready(cx), || self.try_read(buffer))
     }
 
     fn poll_write(&self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.poll_write_ready(cx))?;
-            match self.try_write(bytes) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result),
-            }
-        }
+        poll_io(|| self.poll_write_ready(cx), || self.try_write(bytes))
     }
 
     fn close(&self) -> io::Result<()> {

@@ -96,7 +96,7 @@ impl FarStream {
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] with a [`Malformed`](crate::protocol::Malformed), or the stream
     /// has failed or ended.
-    pub async fn read_request(&self) -> io::Result<Request> {
+    pub(crate) async fn read_request(&self) -> io::Result<Request> {
         let mut header = [0; REQUEST_HEADER];
         read_exact(self, &mut header).await?;
         let mut text = vec![0; Request::text_len(header)?];
@@ -108,7 +108,7 @@ impl FarStream {
     ///
     /// # Errors
     /// The stream has failed.
-    pub async fn send_answer(&self, answer: &Answer) -> io::Result<()> {
+    pub(crate) async fn send_answer(&self, answer: &Answer) -> io::Result<()> {
         write_all(self, &answer.encode()).await
     }
 
@@ -116,7 +116,7 @@ impl FarStream {
     ///
     /// # Errors
     /// As [`FarStream::read_request`].
-    pub async fn read_answer(&self) -> io::Result<Answer> {
+    pub(crate) async fn read_answer(&self) -> io::Result<Answer> {
         let mut header = [0; ANSWER_HEADER];
         read_exact(self, &mut header).await?;
         let mut text = vec![0; Answer::text_len(header)?];

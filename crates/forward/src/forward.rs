@@ -63,7 +63,7 @@ impl Carrier {
     ///
     /// # Errors
     /// The far end could not be joined, or either end failed. Then the program's connection is reset.
-    pub async fn carry_to(
+    async fn carry_to(
         &self,
         near: &dyn Duplex,
         peer: PublicKey,
@@ -72,7 +72,7 @@ impl Carrier {
         let carried = async {
             let far = open(&*self.dial, peer, request).await?;
             let registered = self.registry.add(peer, &far);
-            early(near, &far, registered.counters()).await?;
+            send_first(near, &far, registered.counters()).await?;
             copy(near, &far, registered.counters()).await.map_err(|error| match error {
                 CopyError::Near(error) | CopyError::Far(error) => error,
             })
@@ -87,7 +87,7 @@ impl Carrier {
 
 /// Sends what the program sends first, until the answer is there. Most programs send one message
 /// and wait, so that one read is enough.
-async fn early(near: &dyn Duplex, far: &FarStream, counters: &Counters) -> io::Result<()> {
+async fn send_first(near: &dyn Duplex, far: &FarStream, counters: &Counters) -> io::Result<()> {
     let mut first = vec![0; 16 * 1024];
     let answer = answered(far);
     tokio::pin!(answer);

@@ -250,7 +250,7 @@ impl Status {
     }
 
     /// The status for a failed attempt to connect.
-    pub fn of_error(error: &io::Error) -> Status {
+    pub(crate) fn of_error(error: &io::Error) -> Status {
         match error.kind() {
             ErrorKind::ConnectionRefused => Status::Refused,
             ErrorKind::NetworkUnreachable => Status::NetworkUnreachable,

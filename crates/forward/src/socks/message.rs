@@ -8,9 +8,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 const VERSION: u8 = 5;
 /// The method without authentication (section 3).
-pub const NO_AUTHENTICATION: u8 = 0;
+pub(crate) const NO_AUTHENTICATION: u8 = 0;
 /// No method of the client is acceptable (section 3).
-pub const NO_METHOD: u8 = 0xFF;
+pub(crate) const NO_METHOD: u8 = 0xFF;
 /// The longest message: a request with a name of 255 bytes.
 pub const MESSAGE_MAX: usize = 262;
 
@@ -67,7 +67,7 @@ pub fn parse_greeting(bytes: &[u8]) -> Result<Option<(bool, usize)>, SocksError>
 }
 
 /// The server's choice of a method.
-pub fn method_selection(method: u8) -> [u8; 2] {
+pub(crate) fn method_selection(method: u8) -> [u8; 2] {
     [VERSION, method]
 }
 
@@ -141,7 +141,7 @@ pub enum Reply {
 
 impl Reply {
     /// The reply for a peer's refusal.
-    pub fn of_status(status: Status) -> Reply {
+    pub(crate) fn of_status(status: Status) -> Reply {
         match status {
             Status::Connected => Reply::Succeeded,
             Status::NotAllowed => Reply::NotAllowed,
