@@ -40,7 +40,7 @@ use std::vec::Vec;
 pub const ATTEMPT_DELAY: Span = Span::from_millis(250);
 
 /// The most addresses of one name that are tried.
-pub const ADDRESSES_MAX: usize = 16;
+const ADDRESSES_MAX: usize = 16;
 
 /// The attempts to reach one name.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub struct Attempts {
 
 impl Attempts {
     /// Attempts at the addresses of a name, in the order of the resolver (RFC 6724) except that the
-    /// families alternate (RFC 8305 section 4). At most [`ADDRESSES_MAX`] are tried.
+    /// families alternate (RFC 8305 section 4). At most 16 are tried.
     pub fn new(addresses: impl IntoIterator<Item = SocketAddr>) -> Attempts {
         let mut waiting = alternate(addresses);
         waiting.truncate(ADDRESSES_MAX);

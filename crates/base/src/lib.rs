@@ -1,5 +1,6 @@
 //! Types that the TCP engine, the queue disciplines, the simulator and the tools share: points and
-//! spans of time, rates, ECN codepoints, the random stream, and which IP addresses are special.
+//! spans of time, deadlines, rates, token buckets, ECN codepoints, the random stream, the Internet
+//! checksum, and which IP addresses are special.
 //!
 //! Nothing in this crate reads a clock or gathers entropy: time and seeds are arguments.
 //!
@@ -20,7 +21,6 @@
 //! let mut again = Rng::new(1);
 //! assert_eq!(lost, (0..1000).filter(|_| again.chance(0.01)).count());
 //! ```
-
 //!
 //! # Features
 //!
@@ -32,11 +32,14 @@
 
 #![no_std]
 
+extern crate alloc;
 #[cfg(any(feature = "address", feature = "dial", feature = "paths", feature = "suggest"))]
 extern crate std;
 
 #[cfg(feature = "address")]
 pub mod address;
+pub mod checksum;
+mod deadlines;
 #[cfg(feature = "dial")]
 pub mod dial;
 mod ecn;
@@ -51,9 +54,12 @@ pub mod suggest;
 #[cfg(feature = "suggest")]
 pub mod text_file;
 mod time;
+mod token_bucket;
 
+pub use deadlines::Deadlines;
 pub use ecn::Ecn;
 pub use printable::{Printable, is_unprintable, printable, printable_lines};
 pub use rate::BitRate;
 pub use rng::Rng;
 pub use time::{Span, Time};
+pub use token_bucket::{RateLimit, TokenBucket};

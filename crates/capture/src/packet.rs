@@ -2,10 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 use windlass_base::Ecn;
+use windlass_base::checksum::checksum;
 use windlass_tcp::Segment;
 use windlass_tcp::segment::ip::{
-    self, Addresses, IPV6_HEADER_LEN, IpHeader, PROTOCOL_TCP, partial_checksum, plain_checksum,
-    transport_checksum,
+    self, Addresses, IPV6_HEADER_LEN, IpHeader, PROTOCOL_TCP, partial_checksum, transport_checksum,
 };
 use windlass_tcp::segment::wire::{self, CHECKSUM_FIELD, MAX_HEADER_LEN, Ports};
 
@@ -279,7 +279,7 @@ pub(crate) fn icmp(
     let addresses = addresses(source, destination)?;
     let mut message = [&kind_and_code[..], &[0; 2], rest].concat();
     let (protocol, checksum) = match addresses {
-        Addresses::V4 { .. } => (PROTOCOL_ICMP, plain_checksum(&message)),
+        Addresses::V4 { .. } => (PROTOCOL_ICMP, checksum(&message)),
         Addresses::V6 { .. } => {
             (PROTOCOL_ICMPV6, transport_checksum(&addresses, PROTOCOL_ICMPV6, &[&message]))
         }

@@ -138,6 +138,7 @@ ECN_INLINE void ecn_process_blocks(struct ecn_flow *flow, const struct ecn_packe
 				       ecn_at_most(first->start, flow->virtual_loss) &&
 				       ecn_before(flow->virtual_loss, first->end);
 	flow->notes &= (__u16)~ECN_NOTE_GAPS;
+	/* RFC 2018 section 3: a block is contiguous data above a gap. A DSACK comes first (RFC 2883). */
 #pragma GCC unroll 4
 	for (i = 0; i < ECN_BLOCKS_MAX; i++) {
 		const struct ecn_block *block = &packet->blocks[i];

@@ -269,6 +269,7 @@ ECN_INLINE void ecn_host_served(struct ecn_flow *flow, const struct ecn_policy *
 		return;
 	}
 	if (ECN_RARELY(packet->flags & ECN_RST)) {
+		/* RFC 9293 section 3.5.3: a reset is valid within the window only. */
 		if (ecn_at_most(flow->shown_una, packet->seq) &&
 		    ecn_is_plausible(flow, packet->seq))
 			ecn_close(flow, edit);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
-/* The state machine as functions that Rust can call, and the memory layout of its structs. */
+/* The state machine and the checksum as functions that Rust can call; the layout of the structs. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,6 +9,7 @@ typedef uint32_t __u32;
 /* The kernel's type on every architecture. */
 typedef unsigned long long __u64;
 
+#include "checksum.h"
 #include "ecn_proxy.h"
 
 int windlass_ecn_opens(struct ecn_flow *flow, const struct ecn_policy *policy,
@@ -33,6 +34,11 @@ void windlass_ecn_to_host(struct ecn_flow *flow, const struct ecn_policy *policy
 void windlass_ecn_distrust(struct ecn_flow *flow, struct ecn_edit *edit)
 {
 	ecn_proxy_distrust(flow, edit);
+}
+
+__u16 windlass_ecn_update_checksum(__u16 checksum, __u16 before, __u16 after)
+{
+	return ecn_update_checksum(checksum, before, after);
 }
 
 #define AT(type, field) offsetof(struct type, field)

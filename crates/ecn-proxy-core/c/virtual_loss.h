@@ -67,6 +67,7 @@ ECN_INLINE int ecn_exceeds_reordering_window(const struct ecn_flow *flow, __u32 
 {
 	__u32 later = tsval - flow->virtual_loss_tsval;
 
+	/* RFC 8985 section 6.2 step 4: RACK.reo_wnd is RACK.min_RTT / 4. */
 	return later < 0x80000000 && later > flow->min_rtt / 4;
 }
 
@@ -195,6 +196,7 @@ ECN_INLINE void ecn_hold_without_sack(struct ecn_flow *flow, const struct ecn_pa
 	__u8 duplicates = packet->payload_bytes == 0 ? 1 : 0;
 	__u8 shown = flow->rewritten_acks + duplicates;
 
+	/* RFC 5681 section 2: an ACK that changes the window is no duplicate. */
 	if (summary->window_update) {
 		edit->actions |= ECN_DO_DROP;
 		return;
@@ -202,7 +204,7 @@ ECN_INLINE void ecn_hold_without_sack(struct ecn_flow *flow, const struct ecn_pa
 	edit->actions |= ECN_DO_ACK | ECN_DO_WINDOW;
 	edit->ack = flow->virtual_loss;
 	edit->window = flow->shown_window;
-	/* Delayed ACKs alone would be too few. */
+	/* RFC 5681 section 3.2: the third duplicate is a loss. Delayed ACKs alone would be too few. */
 	if (shown < ECN_DUPLICATES) {
 		edit->actions |= ECN_DO_CLONES;
 		edit->clones = ECN_DUPLICATES - shown;

@@ -1,8 +1,7 @@
 //! Calls of the C functions, the only `unsafe` code of the crate.
 #![expect(unsafe_code, reason = "the machine is C")]
 
-use crate::data::{Edit, Packet, Policy};
-use crate::flow::RawFlow;
+use crate::data::{Edit, Packet, Policy, RawFlow};
 
 unsafe extern "C" {
     fn windlass_ecn_opens(
@@ -26,6 +25,8 @@ unsafe extern "C" {
         edit: *mut Edit,
     );
     fn windlass_ecn_distrust(flow: *mut RawFlow, edit: *mut Edit);
+    #[cfg(test)]
+    fn windlass_ecn_update_checksum(checksum: u16, before: u16, after: u16) -> u16;
     #[cfg(test)]
     static windlass_ecn_layout: [u32; 27];
     #[cfg(test)]
@@ -81,7 +82,18 @@ pub(crate) fn distrust(flow: &mut RawFlow) -> Edit {
 mod tests {
     use super::*;
     use crate::data::Reply;
+    use proptest::prelude::*;
     use std::mem::{offset_of, size_of};
+
+    proptest! {
+        #[test]
+        fn c_and_rust_update_a_checksum_alike(checksum: u16, before: u16, after: u16) {
+            // SAFETY: the function takes and returns integers.
+            let c = unsafe { windlass_ecn_update_checksum(checksum, before, after) };
+            let (before, after) = (before.to_be_bytes(), after.to_be_bytes());
+            prop_assert_eq!(c, windlass_base::checksum::update(checksum, &before, &after));
+        }
+    }
 
     #[test]
     fn c_and_rust_agree_on_how_the_structs_lie_in_memory() {

@@ -1,6 +1,6 @@
 //! The state of a connection.
 
-use crate::data::{Answer, Edit, Packet, Phase, Policy, Reason};
+use crate::data::{Answer, Edit, Packet, Phase, Policy, RawFlow, Reason};
 use crate::ffi;
 
 /// The host that sent a packet.
@@ -10,55 +10,6 @@ pub enum Side {
     Host,
     /// The host beyond the proxy, with or without ECN.
     Far,
-}
-
-/// `struct ecn_flow`.
-#[repr(C)]
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
-pub(crate) struct RawFlow {
-    pub(crate) isn: u32,
-    shown_una: u32,
-    far_una: u32,
-    snd_max: u32,
-    round_end: u32,
-    virtual_loss: u32,
-    virtual_loss_end: u32,
-    last_virtual_loss: u32,
-    recover: u32,
-    ts_floor: u32,
-    sacked_to: u32,
-    far_tsval: u32,
-    /// `answered_at`, or `far_fin`.
-    answered_at: u32,
-    pub(crate) host_ack: u32,
-    shown_tsecr: u32,
-    min_rtt: u32,
-    virtual_loss_tsval: u32,
-    newest_tsval: u32,
-    maybe_lost_below: u32,
-    pub(crate) far_window: u16,
-    shown_window: u16,
-    segment_bytes: u16,
-    average_segment_bytes: u16,
-    flight_max: u16,
-    previous_flight_max: u16,
-    pub(crate) notes: u16,
-    pub(crate) phase: u8,
-    reason: u8,
-    /// `syn_triple`, or `rounds_since`.
-    rounds_since: u8,
-    answer: u8,
-    window_scale: u8,
-    duplicates: u8,
-    rewritten_acks: u8,
-    /// `rounds`, or `retransmits`.
-    rounds: u8,
-    pub(crate) held_acks: u8,
-    simultaneous: u8,
-    plain_syns: u8,
-    response_due: u8,
-    unheeded: u8,
-    pub(crate) surplus: u8,
 }
 
 /// The state that the proxy keeps for a connection. The default stands for an unknown one.

@@ -8,17 +8,8 @@
 
 #include <bpf/bpf_endian.h>
 
+#include "checksum.h"
 #include "parse.h"
-
-/* RFC 1624, equation 3: a checksum after one of the words under it has changed. */
-static __always_inline __u16 update_check(__u16 check, __u16 before, __u16 after)
-{
-	__u32 sum = (__u16)~check + (__u32)(__u16)~before + after;
-
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return ~sum;
-}
 
 /* One call stores octet and checksum: the checksum of the whole packet, if the device has reckoned
  * it, stays as it was. */
@@ -35,7 +26,7 @@ static __always_inline int set_codepoint4(struct __sk_buff *skb, struct view *vi
 	__builtin_memcpy(words, ip, sizeof(words));
 	before = halves[0];
 	octets[1] = (octets[1] & 0xfc) | (codepoint & 3);
-	halves[5] = update_check(halves[5], before, halves[0]);
+	halves[5] = ecn_update_checksum(halves[5], before, halves[0]);
 	view->ip[1] = octets[1];
 	return bpf_skb_store_bytes(skb, view->l3, words, sizeof(words), 0);
 }

@@ -57,7 +57,9 @@ struct work {
 	/* See coarse_ns(). */
 	__u64 clock_ns;
 	__u64 clock_tick;
-	struct ecn_flow flow;
+	/* The state of the machine before and after a call, `after` as remember_reset() keeps it. */
+	struct ecn_flow before;
+	struct handshake after;
 	struct handshake handshake;
 	struct flow fresh;
 	struct host host;

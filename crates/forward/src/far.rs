@@ -96,7 +96,7 @@ impl FarStream {
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] with a [`Malformed`](crate::protocol::Malformed), or the stream
     /// has failed or ended.
-    pub async fn read_request(&self) -> io::Result<Request> {
+    pub(crate) async fn read_request(&self) -> io::Result<Request> {
         let mut header = [0; REQUEST_HEADER];
         read_exact(self, &mut header).await?;
         let mut text = vec![0; Request::text_len(header)?];

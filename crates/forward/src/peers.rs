@@ -94,13 +94,13 @@ impl Peers {
     /// # Errors
     /// As [`Node::connect`].
     pub async fn session(&self, peer: PublicKey) -> io::Result<Session> {
-        let slot = {
+        let entry = {
             let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(sessions.entry(peer).or_default())
         };
         // One task searches, the others wait for its session.
-        let mut slot = slot.lock().await;
-        if let Some(session) = slot.as_ref().filter(|session| session.info().is_some()) {
+        let mut entry = entry.lock().await;
+        if let Some(session) = entry.as_ref().filter(|session| session.info().is_some()) {
             return Ok(session.clone());
         }
         let session = self.node.begin(peer)?;
@@ -113,7 +113,7 @@ impl Peers {
                 return Err(io::Error::new(ErrorKind::TimedOut, text));
             }
         }
-        *slot = Some(session.clone());
+        *entry = Some(session.clone());
         Ok(session)
     }
 

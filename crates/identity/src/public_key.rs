@@ -25,7 +25,7 @@ impl PublicKey {
     /// Length of the text form in characters.
     pub const TEXT_LEN: usize = 52;
     /// Length of the SubjectPublicKeyInfo in bytes.
-    pub const SPKI_LEN: usize = SPKI_PREFIX.len() + Self::LEN;
+    const SPKI_LEN: usize = SPKI_PREFIX.len() + Self::LEN;
 
     /// The key with these bytes (RFC 8032, section 5.1.2).
     ///

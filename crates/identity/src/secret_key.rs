@@ -30,9 +30,9 @@ pub struct SecretKey {
 
 impl SecretKey {
     /// Length of a seed in bytes.
-    pub const SEED_LEN: usize = 32;
+    const SEED_LEN: usize = 32;
     /// Length of a signature in bytes.
-    pub const SIGNATURE_LEN: usize = 64;
+    const SIGNATURE_LEN: usize = 64;
 
     /// A new key from the system's randomness.
     ///

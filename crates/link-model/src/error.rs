@@ -2,7 +2,7 @@ use std::fmt;
 use windlass_base::Span;
 
 /// The shortest period of a schedule that repeats. A packet meets each round of its transmission.
-pub const ROUND_MIN: Span = Span::from_micros(10);
+pub(crate) const ROUND_MIN: Span = Span::from_micros(10);
 
 /// Checks the time from one repetition to the next, if there is one.
 pub(crate) fn check_round(round: Option<Span>) -> Result<(), ConfigError> {
@@ -23,7 +23,7 @@ pub enum ConfigError {
     ZeroBurst,
     /// The interval is zero, the longest one is shorter than it, or a release carries nothing.
     Aggregation,
-    /// A schedule, trace or outage repeats after less than [`ROUND_MIN`].
+    /// A schedule, trace or outage repeats after less than 10 us.
     Round,
     /// An outage of no length, or one that begins again before it has ended.
     Outage,

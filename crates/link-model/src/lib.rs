@@ -40,7 +40,7 @@ mod transmitter;
 mod variation;
 
 pub use aggregation::{Aggregation, Aggregator};
-pub use error::{ConfigError, ROUND_MIN};
+pub use error::ConfigError;
 pub use outage::{Outage, Outages};
 pub use steps::Steps;
 pub use token_bucket::{Policer, TokenBucket};

@@ -1,7 +1,5 @@
 use crate::ConfigError;
-use windlass_base::{BitRate, Span, Time};
-
-const BIT_NS_PER_BYTE: i128 = 8_000_000_000;
+use windlass_base::{BitRate, RateLimit, Time};
 
 /// A rate, and the burst that it allows after a pause.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -26,50 +24,27 @@ impl TokenBucket {
 /// The tokens of a bucket at a point in time.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Bucket {
-    rate: i128,
-    full: i128,
-    /// Bits times nanoseconds per second, so that nothing is ever rounded. Below zero after a packet
-    /// larger than the bucket.
-    tokens: i128,
-    counted_at: Time,
+    /// In bits.
+    limit: RateLimit,
+    bucket: windlass_base::TokenBucket,
 }
 
 impl Bucket {
     pub(crate) fn new(config: &TokenBucket) -> Bucket {
-        let full = i128::from(config.burst_bytes) * BIT_NS_PER_BYTE;
-        let rate = i128::from(config.rate.bits_per_sec());
-        Bucket { rate, full, tokens: full, counted_at: Time::ZERO }
-    }
-
-    fn fill(&mut self, now: Time) {
-        // RFC 2697 section 3: Tc grows by CIR bytes a second, up to CBS.
-        let elapsed = i128::from(now.saturating_since(self.counted_at).as_nanos());
-        self.tokens = self.full.min(self.tokens + elapsed * self.rate);
-        self.counted_at = self.counted_at.max(now);
+        let limit =
+            RateLimit::per_second(config.rate.bits_per_sec(), config.burst_bytes.saturating_mul(8));
+        Bucket { limit, bucket: windlass_base::TokenBucket::default() }
     }
 
     /// Takes the tokens of a packet; false, and takes none, if there are fewer.
     fn take(&mut self, now: Time, bytes: u32) -> bool {
-        self.fill(now);
-        let need = i128::from(bytes) * BIT_NS_PER_BYTE;
-        // RFC 2697 section 3: green if Tc(t) - B >= 0, and Tc falls by B; otherwise Tc stays.
-        let enough = need <= self.tokens;
-        self.tokens -= if enough { need } else { 0 };
-        enough
+        self.bucket.take(&self.limit, now, u64::from(bytes) * 8)
     }
 
     /// Takes the tokens of a packet as soon as there are enough, from `now` on, and returns that time.
     /// A packet larger than the bucket goes when the bucket is full.
-    pub(crate) fn take_when_enough(&mut self, now: Time, bytes: u32) -> Time {
-        self.fill(now);
-        let need = i128::from(bytes) * BIT_NS_PER_BYTE;
-        let short = (need.min(self.full) - self.tokens).max(0);
-        // Tokens that are missing, over the rate, rounded up.
-        let wait = u64::try_from((short + self.rate - 1) / self.rate).unwrap_or(u64::MAX);
-        let at = now + Span::from_nanos(wait);
-        self.fill(at);
-        self.tokens -= need;
-        at
+    pub(crate) fn take_when_ready(&mut self, now: Time, bytes: u32) -> Time {
+        self.bucket.take_when_ready(&self.limit, now, u64::from(bytes) * 8)
     }
 }
 
@@ -95,6 +70,7 @@ impl Policer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use windlass_base::Span;
 
     const BUCKET: TokenBucket = TokenBucket {
         rate: match BitRate::from_bits_per_sec(8_000_000) {
@@ -124,12 +100,12 @@ mod tests {
         let mut at = Time::ZERO;
         let times: Vec<Time> = (0..5)
             .map(|_| {
-                at = bucket.take_when_enough(at, 1000);
+                at = bucket.take_when_ready(at, 1000);
                 at
             })
             .collect();
         assert_eq!(times, [ms(0), ms(0), ms(0), ms(1), ms(2)]);
-        assert_eq!(bucket.take_when_enough(ms(10), 5000), ms(10), "a full bucket");
-        assert_eq!(bucket.take_when_enough(ms(10), 1000), ms(13), "first the debt of 2000 bytes");
+        assert_eq!(bucket.take_when_ready(ms(10), 5000), ms(10), "a full bucket");
+        assert_eq!(bucket.take_when_ready(ms(10), 1000), ms(13), "first the debt of 2000 bytes");
     }
 }

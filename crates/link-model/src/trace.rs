@@ -97,6 +97,7 @@ impl DeliveryTrace {
 
     /// The mean rate, at least 1 bit/s.
     pub fn mean_rate(&self) -> BitRate {
+        // The bits of a round over its length in milliseconds.
         let bits = self.at_ms.len() as u64 * u64::from(OPPORTUNITY_BYTES) * 8;
         let per_second = u128::from(bits) * 1000 / u128::from(self.period_ms());
         let per_second = u64::try_from(per_second).unwrap_or(u64::MAX).max(1);

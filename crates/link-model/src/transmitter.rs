@@ -38,7 +38,7 @@ enum Rate {
     Trace(TraceCursor),
 }
 
-/// The place in a trace.
+/// A position in a trace.
 #[derive(Clone, Debug)]
 struct TraceCursor {
     trace: Arc<DeliveryTrace>,
@@ -76,7 +76,7 @@ impl Transmitter {
         let free = self.end.max(now);
         let back_to_back = self.end >= now;
         let begin = match &mut self.shaper {
-            Some(bucket) => bucket.take_when_enough(free, bytes),
+            Some(bucket) => bucket.take_when_ready(free, bytes),
             None => free,
         };
         self.end = match &mut self.rate {
@@ -109,6 +109,7 @@ fn serialize(
         let (rate, step_ends) = rates.at(at);
         let until = step_ends.min(outages.next(at));
         if let Some(rate) = rate {
+            // In bits times nanoseconds per second: rate * ns = bytes * 8 * 10^9.
             let rate = u128::from(rate.bits_per_sec());
             let available = rate * u128::from((until - at).as_nanos());
             if available >= need {

@@ -1,6 +1,6 @@
 //! The ECN field of an IP packet's bytes.
 
-use windlass_base::Ecn;
+use windlass_base::{Ecn, checksum};
 
 /// Rewrites the ECN field of an IPv4 or IPv6 packet. The checksum of an IPv4 header is updated
 /// incrementally: a wrong one stays wrong. IPv6 headers have none. Bytes that are
@@ -15,20 +15,11 @@ pub(crate) fn rewrite(packet: &mut [u8], ecn: Ecn) {
 }
 
 fn rewrite_v4(packet: &mut [u8], ecn: Ecn) {
-    let old = u16::from_be_bytes([packet[0], packet[1]]);
+    let old = [packet[0], packet[1]];
     packet[1] = packet[1] & !0b11 | ecn.bits();
-    let new = u16::from_be_bytes([packet[0], packet[1]]);
     let checksum = u16::from_be_bytes([packet[10], packet[11]]);
-    packet[10..12].copy_from_slice(&updated(checksum, old, new).to_be_bytes());
-}
-
-/// The checksum after one of the words that it covers has changed (RFC 1624 §3, equation 3).
-fn updated(checksum: u16, old: u16, new: u16) -> u16 {
-    let mut sum = u32::from(!checksum) + u32::from(!old) + u32::from(new);
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
+    let checksum = checksum::update(checksum, &old, &packet[..2]);
+    packet[10..12].copy_from_slice(&checksum.to_be_bytes());
 }
 
 #[cfg(test)]
@@ -61,9 +52,10 @@ mod tests {
                 destination: Ipv4Addr::from(destination),
             };
             let mut bytes = packet(addresses, before, identification, b"payload");
-            let old = u16::from_be_bytes([bytes[0], bytes[1]]);
+            let old = [bytes[0], bytes[1]];
             bytes[1] |= dscp << 2;
-            let sum = updated(u16::from_be_bytes([bytes[10], bytes[11]]), old, 0x4500 | u16::from(bytes[1]));
+            let sum = u16::from_be_bytes([bytes[10], bytes[11]]);
+            let sum = checksum::update(sum, &old, &bytes[..2]);
             bytes[10..12].copy_from_slice(&sum.to_be_bytes());
             let original = ip::parse(&bytes).expect("a valid packet").header;
             rewrite(&mut bytes, after);

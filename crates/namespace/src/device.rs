@@ -52,7 +52,7 @@ impl Device {
 
     /// The same with checksum and segmentation offload: a virtio_net header of
     /// [`VIRTIO_HEADER_LEN`] bytes precedes each packet in both directions. Packets that the kernel
-    /// hands over may have an incomplete checksum and may exceed the MTU.
+    /// passes may have an incomplete checksum and may exceed the MTU.
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ fn create_here(config: &DeviceConfig, offloads: bool) -> io::Result<Device> {
         let what = format!("{what} {}", config.name);
         move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"))
     };
-    // Without the virtio header the kernel hands over no packet larger than the MTU and none
+    // Without the virtio header the kernel passes no packet larger than the MTU and none
     // without its checksum.
     let builder = DeviceBuilder::new().name(config.name.as_str()).enable(false).offload(offloads);
     let tun = builder.build_sync();

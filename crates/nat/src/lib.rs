@@ -25,10 +25,10 @@
 //! # Ok::<(), std::net::AddrParseError>(())
 //! ```
 
-mod checksum;
 mod config;
 #[cfg(all(target_os = "linux", feature = "driver"))]
 pub mod driver;
+mod flow;
 mod nat;
 mod packet;
 mod table;
@@ -36,4 +36,5 @@ pub mod theory;
 mod translator;
 
 pub use config::{Config, Dependence, Pooling, PortAllocation};
-pub use nat::{Dropped, Flow, Nat, Protocol, Side, Stats};
+pub use flow::{Flow, Protocol, Side};
+pub use nat::{Dropped, Nat, Stats};

@@ -1,7 +1,7 @@
 //! The translation of endpoints.
 
 use crate::table::{Key, Table};
-use crate::{Config, Dependence, Pooling, PortAllocation};
+use crate::{Config, Dependence, Flow, Pooling, PortAllocation, Protocol, Side};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use windlass_base::{Rng, Span, Time};
@@ -10,38 +10,6 @@ use windlass_base::{Rng, Span, Time};
 const TCP_LIFETIME: Span = Span::from_secs(2 * 3600 + 4 * 60);
 /// How long an ICMP query may be answered: RFC 5508 section 3.2, REQ-2.
 const ICMP_LIFETIME: Span = Span::from_secs(60);
-
-/// The protocols that a NAT translates.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Protocol {
-    /// UDP, as the settings say.
-    Udp,
-    /// TCP. Its mapping is endpoint-independent and its filtering address and port-dependent.
-    Tcp,
-    /// ICMP and ICMPv6 queries (RFC 5508 section 3). The identifier stands in the place of the
-    /// inner port, and the remote port is zero.
-    Icmp,
-}
-
-/// The endpoints of a packet.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Flow {
-    /// The protocol above IP.
-    pub protocol: Protocol,
-    /// The sender.
-    pub source: SocketAddr,
-    /// The receiver, of the same family.
-    pub destination: SocketAddr,
-}
-
-/// A side of the NAT.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Side {
-    /// The private network.
-    Inside,
-    /// The Internet.
-    Outside,
-}
 
 /// Why a NAT drops a packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

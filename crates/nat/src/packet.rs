@@ -1,9 +1,9 @@
 //! The endpoints of an IPv4 or IPv6 packet (RFC 791, RFC 8200): where they are, and how to replace
 //! them with all checksums.
 
-use crate::checksum::{checksum, sum, update};
 use crate::{Flow, Protocol};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use windlass_base::checksum::{Sum, checksum, update};
 
 const IPV4_HEADER_LEN: usize = 20;
 const IPV6_HEADER_LEN: usize = 40;
@@ -184,10 +184,13 @@ impl Layout {
         let message = &bytes[self.transport..self.end];
         let pseudo = match self.ipv6 {
             // RFC 8200 section 8.1.
-            true => sum(&bytes[8..40]) + message.len() as u32 + u32::from(ICMPV6),
-            false => 0,
+            true => Sum::default()
+                .add_bytes(&bytes[8..40])
+                .add_u32(message.len() as u32)
+                .add_u32(ICMPV6.into()),
+            false => Sum::default(),
         };
-        checksum(message, pseudo)
+        pseudo.add_bytes(message).finish()
     }
 
     /// Writes the checksum of an ICMP message.
@@ -215,7 +218,7 @@ fn ipv4(bytes: &[u8]) -> Option<Header> {
     if header_len < IPV4_HEADER_LEN || total < header_len {
         return None;
     }
-    let intact = checksum(bytes.get(..header_len)?, 0) == 0;
+    let intact = checksum(bytes.get(..header_len)?) == 0;
     // A fragment: more of them follow, or an offset.
     let fragment = u16::from_be_bytes([fixed[6], fixed[7]]) & 0x3fff != 0;
     (intact && !fragment).then_some((false, fixed[9], header_len, total))

@@ -3,7 +3,7 @@
 use crate::{Dependence, Flow, Protocol};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use windlass_base::Time;
+use windlass_base::{Deadlines, Time};
 
 /// Remote endpoints of one binding that may be remembered.
 const CONTACTS_MAX: usize = 4096;
@@ -29,7 +29,7 @@ pub(crate) struct Table {
     by_external: BTreeMap<Key, Binding>,
     by_inner: BTreeMap<(Protocol, SocketAddr, SocketAddr), SocketAddr>,
     /// When to look at a binding again: at its end, or earlier if it was refreshed meanwhile.
-    timers: BTreeSet<(Time, Key)>,
+    timers: Deadlines<Key>,
 }
 
 /// The part of a remote endpoint that a decision depends on; the rest is zero.
@@ -44,14 +44,10 @@ fn project(dependence: Dependence, remote: SocketAddr) -> SocketAddr {
 impl Table {
     /// Removes what has expired.
     pub(crate) fn expire(&mut self, now: Time) {
-        while let Some((due, key)) = self.timers.first().copied() {
-            if due > now {
-                return;
-            }
-            self.timers.pop_first();
+        while let Some((_, key)) = self.timers.pop(now) {
             let Some(binding) = self.by_external.get(&key) else { continue };
             if binding.expires > now {
-                self.timers.insert((binding.expires, key));
+                self.timers.insert(binding.expires, key);
             } else {
                 self.by_inner.remove(&(key.0, binding.inner, binding.remote));
                 self.by_external.remove(&key);
@@ -80,7 +76,7 @@ impl Table {
             Binding { inner: flow.source, remote, expires: Time::ZERO, contacts: BTreeMap::new() };
         self.by_inner.insert((flow.protocol, flow.source, remote), external);
         self.by_external.insert(key, binding);
-        self.timers.insert((Time::ZERO, key));
+        self.timers.insert(Time::ZERO, key);
     }
 
     /// Lets `remote` send to a binding until `until`; false if too many others may.

@@ -6,7 +6,7 @@ use common::settings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use windlass_base::{Rng, Span, Time};
+use windlass_base::{Deadlines, Rng, Span, Time};
 use windlass_probe::serve::{Network, Spec, Stack, generate, read, write};
 use windlass_probe::survey::{Action, HostRow, Pace, Survey};
 use windlass_probe::wire::{self, Flow, Meta};
@@ -19,7 +19,7 @@ struct Run {
     survey: Survey,
     network: Network,
     probes: BTreeMap<Flow, (usize, Probe)>,
-    timers: BTreeSet<(Time, Flow)>,
+    timers: Deadlines<Flow>,
     rng: Rng,
     port: u16,
     rows: BTreeMap<String, HostRow>,
@@ -38,7 +38,7 @@ fn run(population: &[Spec], runs: u32, pace: Pace, seed: u64) -> Run {
             spec.controller.as_deref().and_then(cc::by_name)
         }),
         probes: BTreeMap::new(),
-        timers: BTreeSet::new(),
+        timers: Deadlines::default(),
         rng: Rng::new(seed),
         port: 61_000,
         rows: BTreeMap::new(),
@@ -47,8 +47,7 @@ fn run(population: &[Spec], runs: u32, pace: Pace, seed: u64) -> Run {
     };
     while !run.survey.is_done() {
         run.act();
-        let timer = run.timers.first().map(|(at, _)| *at);
-        let next = [timer, run.network.poll_timeout(), run.survey.poll_timeout()];
+        let next = [run.timers.next(), run.network.poll_timeout(), run.survey.poll_timeout()];
         let Some(next) = next.into_iter().flatten().min() else { continue };
         run.now = run.now.max(next);
         run.deliver();
@@ -95,12 +94,13 @@ impl Run {
             if let Some((_, probe)) = self.probes.get_mut(&incoming.flow) {
                 let before = probe.poll_timeout();
                 probe.handle_packet(self.now, &incoming.kind);
-                before.map(|at| self.timers.remove(&(at, incoming.flow)));
+                if let Some(at) = before {
+                    self.timers.remove(at, incoming.flow);
+                }
                 self.serve(incoming.flow);
             }
         }
-        while let Some((_, flow)) = self.timers.first().copied().filter(|(at, _)| *at <= self.now) {
-            self.timers.pop_first();
+        while let Some((_, flow)) = self.timers.pop(self.now) {
             if let Some((_, probe)) = self.probes.get_mut(&flow) {
                 probe.handle_timeout(self.now);
                 self.serve(flow);
@@ -120,9 +120,7 @@ impl Run {
                 self.probes.remove(&flow);
                 self.survey.handle_report(self.now, host, report);
             }
-            (None, Some(at)) => {
-                self.timers.insert((at, flow));
-            }
+            (None, Some(at)) => self.timers.insert(at, flow),
             (None, None) => panic!("a probe that is not over wants to be called"),
         }
     }

@@ -3,8 +3,8 @@
 use super::flow::{Flow, Phase};
 use crate::packet::Ends;
 use slab::Slab;
-use std::collections::{BTreeMap, BTreeSet};
-use windlass_base::Time;
+use std::collections::BTreeMap;
+use windlass_base::{Deadlines, Time};
 use windlass_tcp::stream::Stream;
 
 /// A connection of a stack. No other connection of the same stack ever has the same.
@@ -18,7 +18,7 @@ pub struct FlowId {
 pub(super) struct Table {
     flows: Slab<Flow>,
     by_ends: BTreeMap<Ends, u32>,
-    timers: BTreeSet<(Time, u32)>,
+    timers: Deadlines<u32>,
     memory: u64,
     next_serial: u32,
 }
@@ -69,15 +69,7 @@ impl Table {
     pub(super) fn update(&mut self, index: u32) {
         let Some(flow) = self.flows.get_mut(index as usize) else { return };
         let (timer, memory) = (flow.poll_timeout(), flow.memory());
-        if timer != flow.timer {
-            if let Some(old) = flow.timer {
-                self.timers.remove(&(old, index));
-            }
-            if let Some(new) = timer {
-                self.timers.insert((new, index));
-            }
-            flow.timer = timer;
-        }
+        self.timers.set(&mut flow.timer, timer, index);
         self.memory = self.memory - flow.entered_memory + memory;
         flow.entered_memory = memory;
     }
@@ -87,20 +79,17 @@ impl Table {
         self.by_ends.remove(&flow.ends);
         self.memory -= flow.entered_memory;
         if let Some(timer) = flow.timer {
-            self.timers.remove(&(timer, index));
+            self.timers.remove(timer, index);
         }
     }
 
     pub(super) fn next_timer(&self) -> Option<Time> {
-        self.timers.first().map(|(time, _)| *time)
+        self.timers.next()
     }
 
     /// Removes a timer that has expired, and returns its flow.
     pub(super) fn pop_timer(&mut self, now: Time) -> Option<u32> {
-        if self.next_timer()? > now {
-            return None;
-        }
-        let (_, index) = self.timers.pop_first()?;
+        let (_, index) = self.timers.pop(now)?;
         if let Some(flow) = self.at(index) {
             flow.timer = None;
         }

@@ -7,9 +7,10 @@ mod value;
 
 pub use file::{Fault, FileError, read_file, read_text};
 pub use source::Source;
+pub(crate) use value::policy_name;
 pub use value::{
-    POLICIES, parse_interface, parse_log, parse_log_format, parse_mark_bit, parse_metrics,
-    parse_policy, parse_ports, parse_prefix, parse_size, parse_timeout, policy_name,
+    parse_interface, parse_log, parse_log_format, parse_mark_bit, parse_metrics, parse_policy,
+    parse_ports, parse_prefix, parse_size, parse_timeout,
 };
 
 use crate::datapath::{self, ConnectionFilter, Lists, Policy, Side, Timeouts};
@@ -20,13 +21,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// The default path of the control socket.
-pub const SOCKET_DEFAULT: &str = "/run/windlass/ecn-proxy.sock";
+const SOCKET_DEFAULT: &str = "/run/windlass/ecn-proxy.sock";
 /// Where pinned programs and tables are.
 pub const PIN_FOLDER: &str = "/sys/fs/bpf/windlass/ecn-proxy";
 /// Default directives of `tracing_subscriber::EnvFilter`, in the syntax of RUST_LOG.
-pub const LOG_DEFAULT: &str = "info";
+const LOG_DEFAULT: &str = "info";
 /// Prefixes in each of the two lists, and port ranges likewise.
-pub const LIST_MAX: usize = 1024;
+const LIST_MAX: usize = 1024;
 
 /// How the log is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,7 +128,7 @@ pub struct Config {
     pub pin: Option<PathBuf>,
     /// Where the daemon is asked.
     pub socket: PathBuf,
-    /// The directives that select log events, in [`LOG_DEFAULT`]'s form.
+    /// The directives that select log events, in the syntax of RUST_LOG.
     pub log: String,
     /// How the log is written.
     pub log_format: LogFormat,

@@ -29,7 +29,7 @@ impl Source {
 
 impl Config {
     /// The keys in which `new` differs and that are settled when the daemon starts.
-    pub fn needs_restart(&self, new: &Config) -> Vec<&'static str> {
+    pub(crate) fn needs_restart(&self, new: &Config) -> Vec<&'static str> {
         let keys = [
             ("flows_max", self.flows_max != new.flows_max),
             ("handshakes_max", self.handshakes_max != new.handshakes_max),
@@ -46,7 +46,7 @@ impl Config {
     }
 
     /// This with what of `new` can change while the daemon runs.
-    pub fn with_changes(&self, new: Config) -> Config {
+    pub(crate) fn with_changes(&self, new: Config) -> Config {
         let Config { client_side, network_side, policy, lists, timeouts, .. } = new;
         Config { client_side, network_side, policy, lists, timeouts, ..self.clone() }
     }

@@ -17,11 +17,11 @@ const SIZE_MAX: u32 = 1 << 26;
 const TIMEOUT_MAX: Duration = Duration::from_secs(365 * 86_400);
 
 /// The policies, by their names.
-pub const POLICIES: [(&str, Policy); 3] =
+const POLICIES: [(&str, Policy); 3] =
     [("virtual-loss", Policy::VirtualLoss), ("drop", Policy::Drop), ("no-ect", Policy::NoEct)];
 
 /// The name of a policy.
-pub fn policy_name(policy: Policy) -> &'static str {
+pub(crate) fn policy_name(policy: Policy) -> &'static str {
     POLICIES.into_iter().find(|(_, one)| *one == policy).map_or("", |(name, _)| name)
 }
 

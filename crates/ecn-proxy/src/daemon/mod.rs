@@ -7,7 +7,6 @@ pub mod client;
 mod control;
 mod counters;
 mod events;
-mod http;
 pub(crate) mod interfaces;
 mod log;
 mod metrics;
@@ -109,7 +108,8 @@ pub fn run(source: Source) -> Result<(), RunError> {
     let shared = Arc::new(Shared::new(Proxy::start(source, config)?, sender));
     if let Some(listener) = metrics {
         let page = Arc::clone(&shared);
-        let bound = http::serve(listener, move || page.metrics()).map_err(io("serving metrics"))?;
+        let bound = windlass_metrics::serve(listener, move || page.metrics())
+            .map_err(io("serving metrics"))?;
         info!("metrics at http://{bound}/metrics");
     }
     socket.serve(Arc::<Shared>::clone(&shared)).map_err(io("answering"))?;

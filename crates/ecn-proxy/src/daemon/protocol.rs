@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Version of the requests and answers.
 pub const VERSION: u32 = 1;
 /// Largest request in bytes, line feed included.
-pub const REQUEST_LEN_MAX: usize = 4096;
+pub(crate) const REQUEST_LEN_MAX: usize = 4096;
 
 /// A request to the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

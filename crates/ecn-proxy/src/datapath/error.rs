@@ -63,7 +63,7 @@ impl From<windlass_bpf::Error> for Error {
                 }
                 Error::Refused { doing, source, log }
             }
-            lacking => Error::Kernel(lacking.to_string()),
+            unsupported => Error::Kernel(unsupported.to_string()),
         }
     }
 }

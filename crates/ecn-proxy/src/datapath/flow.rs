@@ -100,7 +100,7 @@ impl Machine {
         let notes = reader.u16()?;
         let (phase, reason) = (reader.u8()?, usize::from(reader.u8()?));
         let cannot_signal = notes & CANNOT_SIGNAL_NOTE != 0;
-        // asked
+        // syn_triple, or rounds_since
         reader.skip(1)?;
         let answer = match reader.u8()? {
             1 => AnswerState::Armed,

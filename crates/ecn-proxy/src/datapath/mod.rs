@@ -22,9 +22,7 @@ pub use error::Error;
 pub use flow::{AnswerState, Flow, FlowState, Host, HostEcn};
 pub use lists::{ConnectionFilter, Lists};
 pub(crate) use load::check_pin;
-pub use served_hosts::{
-    EcnUse, HostBytes, HostConnections, MacAddress, SERVED_HOST_MEMORY, ServedHost,
-};
+pub use served_hosts::{EcnUse, HostBytes, HostConnections, MacAddress, ServedHost};
 pub use settings::{Policy, Settings, Side, Timeouts};
 pub use switch::Switch;
 
@@ -33,7 +31,7 @@ use bytes::Reader;
 use error::doing;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ProgramInput as Input};
 use serde::Serialize;
-use served_hosts::{Entry, FlowSums};
+use served_hosts::{Entry, FlowSums, SERVED_HOST_MEMORY};
 use settings::InForce;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -180,7 +178,7 @@ impl Datapath {
     /// # Errors
     ///
     /// The kernel refuses to update the table.
-    pub fn set_policy(&mut self, policy: Policy) -> Result<(), Error> {
+    pub(crate) fn set_policy(&mut self, policy: Policy) -> Result<(), Error> {
         self.switch.change(|in_force| in_force.policy = policy)
     }
 
@@ -259,7 +257,7 @@ impl Datapath {
     /// # Errors
     ///
     /// The kernel refuses to read the table, or an entry has another size than this build's.
-    pub fn ecn_uses(&self) -> Result<Vec<EcnUse>, Error> {
+    pub(crate) fn ecn_uses(&self) -> Result<Vec<EcnUse>, Error> {
         self.entries("served_hosts", |key, value| Some(Entry::read(key, value)?.ecn_use()))
     }
 

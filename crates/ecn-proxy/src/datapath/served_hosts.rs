@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 /// A host without a packet for this long is forgotten.
-pub const SERVED_HOST_MEMORY: Duration = Duration::from_secs(86_400);
+pub(super) const SERVED_HOST_MEMORY: Duration = Duration::from_secs(86_400);
 
 /// The end that gives a served host's connections ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

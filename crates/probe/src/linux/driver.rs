@@ -15,7 +15,7 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::Instant;
-use windlass_base::{Rng, Span, Time};
+use windlass_base::{Deadlines, Rng, Span, Time};
 use windlass_tcp::Flags;
 
 /// The largest packet that the kernel makes of segments, and the header before it.
@@ -35,7 +35,7 @@ pub struct Driver {
     sources: BTreeSet<IpAddr>,
     rng: Rng,
     probes: BTreeMap<Flow, Box<Slot>>,
-    timers: BTreeSet<(Time, Flow)>,
+    timers: Deadlines<Flow>,
     ended: Ended,
     done: Vec<(u64, Report)>,
     buffer: Vec<u8>,
@@ -74,7 +74,7 @@ impl Driver {
             // The standard library's hash maps are seeded by the operating system.
             rng: Rng::new(RandomState::new().hash_one("windlass")),
             probes: BTreeMap::new(),
-            timers: BTreeSet::new(),
+            timers: Deadlines::default(),
             ended: Ended::default(),
             done: Vec::new(),
             buffer: vec![0; PACKET_BYTES_MAX],
@@ -159,7 +159,7 @@ impl Driver {
 
     fn wait(&self, wait_max: Span) -> io::Result<()> {
         let now = self.now();
-        let due = self.timers.first().map_or(now + wait_max, |(due, _)| *due);
+        let due = self.timers.next().unwrap_or(now + wait_max);
         let wait = due.saturating_since(now).min(wait_max);
         let ms = wait.as_nanos().div_ceil(1_000_000);
         let timeout = PollTimeout::try_from(ms).unwrap_or(PollTimeout::ZERO);
@@ -217,10 +217,7 @@ impl Driver {
 
     /// Runs the timers that were due at `drained`.
     fn expire(&mut self, drained: Time) {
-        while let Some((due, flow)) = self.timers.first().copied()
-            && due <= drained
-        {
-            self.timers.remove(&(due, flow));
+        while let Some((_, flow)) = self.timers.pop(drained) {
             if let Some(slot) = self.probes.get_mut(&flow) {
                 slot.timer = None;
                 slot.probe.handle_timeout(since(self.start));
@@ -243,12 +240,7 @@ impl Driver {
             }
             self.packet.clear();
         }
-        let timer = slot.probe.poll_timeout();
-        if timer != slot.timer {
-            let old = std::mem::replace(&mut slot.timer, timer);
-            old.map(|old| self.timers.remove(&(old, flow)));
-            timer.map(|due| self.timers.insert((due, flow)));
-        }
+        self.timers.set(&mut slot.timer, slot.probe.poll_timeout(), flow);
         let token = slot.token;
         if let Some(report) = slot.probe.report().filter(|_| !slot.reported) {
             self.done.push((token, report.clone()));

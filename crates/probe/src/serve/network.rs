@@ -1,10 +1,10 @@
 use super::{Server, Spec};
 use crate::wire::{self, Kind, Meta};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
-use windlass_base::{Rng, Span, Time};
+use windlass_base::{Deadlines, Rng, Span, Time};
 use windlass_tcp::cc::ControllerFactory;
 
 struct Node {
@@ -25,7 +25,7 @@ pub struct Network {
     nodes: BTreeMap<IpAddr, Node>,
     /// Packets in flight, by arrival time and then in the order of sending.
     wire: BTreeMap<(Time, u64), (Direction, IpAddr, Vec<u8>)>,
-    timers: BTreeSet<(Time, IpAddr)>,
+    timers: Deadlines<IpAddr>,
     arrived: VecDeque<Vec<u8>>,
     rng: Rng,
     count: u64,
@@ -71,7 +71,7 @@ impl Network {
         Network {
             nodes,
             wire: BTreeMap::new(),
-            timers: BTreeSet::new(),
+            timers: Deadlines::default(),
             arrived: VecDeque::new(),
             rng: Rng::new(seed),
             count: 0,
@@ -99,14 +99,12 @@ impl Network {
     /// The time of the next event for [`Network::poll`].
     pub fn poll_timeout(&self) -> Option<Time> {
         let packet = self.wire.keys().next().map(|(at, _)| *at);
-        let timer = self.timers.first().map(|(at, _)| *at);
-        packet.into_iter().chain(timer).min()
+        packet.into_iter().chain(self.timers.next()).min()
     }
 
     /// The next packet that has reached the client by `now`.
     pub fn poll(&mut self, now: Time) -> Option<Vec<u8>> {
         while self.poll_timeout().is_some_and(|at| at <= now) {
-            let timer = self.timers.first().copied().filter(|(at, _)| *at <= now);
             match self.wire.first_entry().filter(|entry| entry.key().0 <= now) {
                 Some(entry) => match entry.remove() {
                     (Direction::ToServer, address, packet) => {
@@ -114,10 +112,18 @@ impl Network {
                     }
                     (Direction::ToClient, _, packet) => self.arrived.push_back(packet),
                 },
-                None => timer.into_iter().for_each(|(_, address)| self.call(now, address, None)),
+                None => self.expire(now),
             }
         }
         self.arrived.pop_front()
+    }
+
+    fn expire(&mut self, now: Time) {
+        let Some((_, address)) = self.timers.pop(now) else { return };
+        if let Some(node) = self.nodes.get_mut(&address) {
+            node.timer = None;
+        }
+        self.call(now, address, None);
     }
 
     fn call(&mut self, now: Time, address: IpAddr, packet: Option<&[u8]>) {
@@ -130,10 +136,7 @@ impl Network {
         while let Some(packet) = node.server.poll_packet(now) {
             sent.push(packet);
         }
-        let old = std::mem::replace(&mut node.timer, node.server.poll_timeout());
-        let new = node.timer;
-        old.map(|old| self.timers.remove(&(old, address)));
-        new.map(|new| self.timers.insert((new, address)));
+        self.timers.set(&mut node.timer, node.server.poll_timeout(), address);
         for packet in sent {
             self.put(now, Direction::ToClient, address, packet);
         }

@@ -3,14 +3,12 @@
 //! A host is begun while fewer than [`Pace::under_way_max`] are under way. Each connection takes a token
 //! of the rate limit, first come, first served. Hosts with the same address take turns.
 
-mod bucket;
 mod exclude;
 pub mod hosts;
 pub mod journal;
 mod rows;
 mod turns;
 
-pub use bucket::TokenBucket;
 pub use exclude::Exclusions;
 pub use rows::{HostRow, RunRow};
 
@@ -21,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use turns::Turns;
-use windlass_base::{Span, Time};
+use windlass_base::{Deadlines, RateLimit, Span, Time, TokenBucket};
 
 /// The limits on the speed of a survey.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -32,6 +30,19 @@ pub struct Pace {
     pub under_way_max: usize,
     /// The pause between two connections to a host.
     pub pause: Span,
+}
+
+/// The size of a burst of connections, as the time in which its tokens accrue.
+const BURST: Span = Span::from_millis(20);
+
+impl Pace {
+    /// The limit of new connections: bursts of 20 ms, at least of one connection.
+    fn limit(&self) -> RateLimit {
+        let interval_ns = (1e9 / self.rate.max(1e-6)).ceil() as u64;
+        let period = Span::from_nanos(interval_ns.max(1));
+        let burst = (BURST.as_nanos() / period.as_nanos()).max(1);
+        RateLimit { tokens: 1, period, burst }
+    }
 }
 
 /// An action of the caller.
@@ -78,7 +89,8 @@ pub struct Survey {
     /// Hosts that wait for a token.
     ready: VecDeque<usize>,
     /// Hosts that pause between two connections, and the ends of the pauses.
-    resting: BTreeSet<(Time, usize)>,
+    resting: Deadlines<usize>,
+    limit: RateLimit,
     bucket: TokenBucket,
     /// Actions that are due at once.
     due: VecDeque<Action>,
@@ -104,7 +116,8 @@ impl Survey {
         let left = hosts.iter().enumerate().filter(|(_, host)| !done.contains(host.as_str()));
         Survey {
             waiting: left.map(|(index, _)| index).collect(),
-            bucket: TokenBucket::new(pace.rate),
+            limit: pace.limit(),
+            bucket: TokenBucket::default(),
             settings,
             pace,
             exclusions,
@@ -112,7 +125,7 @@ impl Survey {
             under_way: BTreeMap::new(),
             turns: Turns::default(),
             ready: VecDeque::new(),
-            resting: BTreeSet::new(),
+            resting: Deadlines::default(),
             due: VecDeque::new(),
             connections: 0,
         }
@@ -140,10 +153,7 @@ impl Survey {
 
     /// The next action. `None`: nothing to do before [`Survey::poll_timeout`] or the next answer.
     pub fn poll_action(&mut self, now: Time) -> Option<Action> {
-        while let Some((until, host)) = self.resting.first().copied()
-            && until <= now
-        {
-            self.resting.pop_first();
+        while let Some((_, host)) = self.resting.pop(now) {
             self.advance(now, host);
         }
         while self.under_way.len() < self.pace.under_way_max
@@ -154,7 +164,7 @@ impl Survey {
         if let Some(action) = self.due.pop_front() {
             return Some(action);
         }
-        if self.ready.is_empty() || !self.bucket.take(now) {
+        if self.ready.is_empty() || !self.bucket.take(&self.limit, now, 1) {
             return None;
         }
         let host = self.ready.pop_front()?;
@@ -169,9 +179,8 @@ impl Survey {
 
     /// The time of the next action, unless an answer arrives first.
     pub fn poll_timeout(&self) -> Option<Time> {
-        let rested = self.resting.first().map(|(until, _)| *until);
-        let token = (!self.ready.is_empty()).then(|| self.bucket.next_at());
-        rested.into_iter().chain(token).min()
+        let token = (!self.ready.is_empty()).then(|| self.bucket.ready_at(&self.limit, 1));
+        self.resting.next().into_iter().chain(token).min()
     }
 
     /// The answer to [`Action::Resolve`].
@@ -201,7 +210,7 @@ impl Survey {
         let Some(Host { session, .. }) = self.under_way.get_mut(&host) else { return };
         session.handle_report(report);
         let pause = self.pace.pause.max(session.pause_min());
-        self.resting.insert((now + pause, host));
+        self.resting.insert(now + pause, host);
     }
 
     fn begin(&mut self, now: Time, host: usize) {
@@ -242,7 +251,7 @@ impl Survey {
     /// Releases an address. The next host that waits for it pauses first, as this one would have.
     fn leave(&mut self, now: Time, address: Option<IpAddr>, host: usize) {
         if let Some(next) = address.and_then(|address| self.turns.leave(address, host)) {
-            self.resting.insert((now + self.pace.pause, next));
+            self.resting.insert(now + self.pace.pause, next);
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::probe::Ending;
 use crate::session::Failure;
 use crate::test::Test;
 use crate::{http, tls};
+use proptest::prelude::*;
 
 fn settings() -> Settings {
     Settings {
@@ -126,4 +127,50 @@ fn hosts_that_are_done_are_left_out() {
     let (begun, finished) = run(survey);
     assert_eq!(begun[0].1, "10.0.0.2:80".parse().expect("an address"));
     assert_eq!(finished[0].0, 1);
+}
+
+#[test]
+fn a_polite_rate_has_no_bursts() {
+    let burst = |rate| Pace { rate, ..PACE }.limit().burst;
+    assert_eq!((burst(50.0), burst(500.0)), (1, 10));
+}
+
+proptest! {
+    #[test]
+    fn no_stretch_of_time_has_more_connections_than_the_burst_and_its_share(
+        rate in 0.1f64..20_000.0,
+        gaps in prop::collection::vec((0u64..200_000_000, 1usize..30), 1..30),
+    ) {
+        let limit = Pace { rate, ..PACE }.limit();
+        let mut bucket = TokenBucket::default();
+        let burst = limit.burst as f64;
+        let mut now = Time::ZERO;
+        let mut taken = Vec::new();
+        for (gap_ns, asks) in gaps {
+            now += Span::from_nanos(gap_ns);
+            taken.extend((0..asks).filter(|_| bucket.take(&limit, now, 1)).map(|_| now));
+        }
+        for (first, from) in taken.iter().enumerate() {
+            for (last, to) in taken.iter().enumerate().skip(first) {
+                let count = (last - first + 1) as f64;
+                let t = to.saturating_since(*from).as_secs_f64();
+                prop_assert!(count <= burst + rate * t + 1e-6, "{} in {} s", count, t);
+            }
+        }
+    }
+
+    #[test]
+    fn a_survey_that_always_has_hosts_ready_gets_the_whole_rate(rate in 0.1f64..20_000.0) {
+        let limit = Pace { rate, ..PACE }.limit();
+        let mut bucket = TokenBucket::default();
+        let mut now = Time::ZERO;
+        let count = 500;
+        for _ in 0..count {
+            now = now.max(bucket.ready_at(&limit, 1));
+            prop_assert!(bucket.take(&limit, now, 1));
+        }
+        let least = f64::from(count) / rate;
+        let took = now.saturating_since(Time::ZERO).as_secs_f64();
+        prop_assert!(took <= least * 1.001 + 1e-3, "{} s, at least {}", took, least);
+    }
 }

@@ -1,6 +1,6 @@
 //! Many registered hosts in one process.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token};
-use windlass_base::{Rng, Span, Time};
+use windlass_base::{Deadlines, Rng, Span, Time};
 use windlass_identity::{PublicKey, SecretKey};
 use windlass_rendezvous::client::{Client, Config, Event, Transport};
 use windlass_rendezvous::message::IntroductionId;
@@ -50,7 +50,7 @@ pub(crate) struct Hosts {
     poll: Poll,
     events: Events,
     start: Instant,
-    deadlines: BTreeSet<(Time, usize)>,
+    deadlines: Deadlines<usize>,
     rng: Rng,
     asked: BTreeMap<(usize, IntroductionId), Instant>,
     latencies: Latencies,
@@ -60,7 +60,7 @@ impl Hosts {
     pub(crate) fn start(count: u32, server: SocketAddr) -> Result<Hosts, Box<dyn Error>> {
         let poll = Poll::new()?;
         let mut hosts = Vec::new();
-        let mut deadlines = BTreeSet::new();
+        let mut deadlines = Deadlines::default();
         for number in 0..count {
             let [_, high, low, _] = (number / PER_ADDRESS * 256).to_be_bytes();
             let address = IpAddr::from([127, 1 + high, low, 1]);
@@ -77,7 +77,7 @@ impl Hosts {
                 Config { secret, instance: [1; 16], publish: true, transport, server_key: None };
             let client = Client::new(config, Rng::fork(1, number.into()), Time::ZERO);
             let deadline = Time::MAX;
-            deadlines.insert((deadline, number as usize));
+            deadlines.insert(deadline, number as usize);
             hosts.push(Host { key, client, socket, deadline });
         }
         Ok(Hosts {
@@ -157,9 +157,7 @@ impl Hosts {
             self.flush(number);
         }
         let now = self.now();
-        while let Some(&(at, number)) = self.deadlines.first()
-            && at <= now
-        {
+        while let Some((_, number)) = self.deadlines.pop(now) {
             self.hosts[number].client.handle_timeout(now);
             self.flush(number);
         }
@@ -187,8 +185,8 @@ impl Hosts {
             // A lost request is retransmitted.
             let _ = host.socket.send(&bytes);
         }
-        self.deadlines.remove(&(host.deadline, number));
+        self.deadlines.remove(host.deadline, number);
         host.deadline = host.client.poll_timeout();
-        self.deadlines.insert((host.deadline, number));
+        self.deadlines.insert(host.deadline, number);
     }
 }

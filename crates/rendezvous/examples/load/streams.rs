@@ -1,6 +1,5 @@
 //! Many hosts that are registered over TLS, in one process.
 
-use std::collections::BTreeSet;
 use std::error::Error;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -12,7 +11,7 @@ use mio::{Events, Interest, Poll, Token};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 use socket2::{Domain, Socket, Type};
-use windlass_base::{Rng, Span, Time};
+use windlass_base::{Deadlines, Rng, Span, Time};
 use windlass_identity::SecretKey;
 use windlass_rendezvous::client::{Client, Config, Transport, tls_config};
 use windlass_rendezvous::server::frame_len;
@@ -101,7 +100,7 @@ pub(crate) struct Streams {
     poll: Poll,
     events: Events,
     start: Instant,
-    deadlines: BTreeSet<(Time, usize)>,
+    deadlines: Deadlines<usize>,
 }
 
 impl Streams {
@@ -112,14 +111,14 @@ impl Streams {
             poll: Poll::new()?,
             events: Events::with_capacity(1024),
             start: Instant::now(),
-            deadlines: BTreeSet::new(),
+            deadlines: Deadlines::default(),
         };
         let config = Arc::new(tls_config(None, Arc::default()));
         for number in 0..count {
             let mut host = Host::connect(number, server, Arc::clone(&config))?;
             let (token, events) = (Token(number as usize), Interest::READABLE | Interest::WRITABLE);
             streams.poll.registry().register(&mut host.socket, token, events)?;
-            streams.deadlines.insert((host.deadline, number as usize));
+            streams.deadlines.insert(host.deadline, number as usize);
             streams.hosts.push(host);
             streams.flush(number as usize)?;
             // On a busy machine a handshake takes as long as the server waits for one.
@@ -154,9 +153,7 @@ impl Streams {
             self.hosts[number].receive(now)?;
             self.flush(number)?;
         }
-        while let Some(&(at, number)) = self.deadlines.first()
-            && at <= now
-        {
+        while let Some((_, number)) = self.deadlines.pop(now) {
             self.hosts[number].client.handle_timeout(now);
             self.flush(number)?;
         }
@@ -166,9 +163,9 @@ impl Streams {
     fn flush(&mut self, number: usize) -> Result<(), Box<dyn Error>> {
         let host = &mut self.hosts[number];
         host.send()?;
-        self.deadlines.remove(&(host.deadline, number));
+        self.deadlines.remove(host.deadline, number);
         host.deadline = host.client.poll_timeout();
-        self.deadlines.insert((host.deadline, number));
+        self.deadlines.insert(host.deadline, number);
         Ok(())
     }
 }

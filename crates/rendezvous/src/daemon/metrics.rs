@@ -1,8 +1,7 @@
-//! The figures of the daemon in the text format of Prometheus.
-
-use std::fmt::Write;
+//! The figures of the daemon as a page of metrics.
 
 use windlass_base::Time;
+use windlass_metrics::Page;
 
 use super::streams::StreamCounters;
 use crate::server::Counters;
@@ -26,9 +25,9 @@ impl Figures {
 }
 
 /// The page for Prometheus (text format 0.0.4).
-pub fn page(figures: &Figures) -> String {
+pub(super) fn page(figures: &Figures) -> String {
     let Figures { started, server, streams, unsent } = figures;
-    let mut page = String::new();
+    let mut page = Page::new("windlass_rendezvous_");
     let counters = [
         ("received", server.received, "messages received"),
         ("sent", server.sent, "messages sent to hosts, without relayed datagrams"),
@@ -52,7 +51,7 @@ pub fn page(figures: &Figures) -> String {
         ("stream_messages_dropped", streams.dropped, "messages that a full stream did not take"),
     ];
     for (name, value, help) in counters {
-        write_metric(&mut page, "counter", &format!("{name}_total"), help, value);
+        page.counter(name, help, value);
     }
     let gauges = [
         ("registrations", server.registrations, "keys registered"),
@@ -62,13 +61,7 @@ pub fn page(figures: &Figures) -> String {
         ("start_time_seconds", started.as_nanos() / 1_000_000_000, "start, seconds since 1970"),
     ];
     for (name, value, help) in gauges {
-        write_metric(&mut page, "gauge", name, help, value);
+        page.gauge(name, help, value);
     }
-    page
-}
-
-fn write_metric(page: &mut String, kind: &str, name: &str, help: &str, value: u64) {
-    let name = format!("windlass_rendezvous_{name}");
-    writeln!(page, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}")
-        .expect("a string takes everything");
+    page.into_text()
 }

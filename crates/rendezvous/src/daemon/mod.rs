@@ -3,7 +3,6 @@
 mod clock;
 mod frames;
 mod handle;
-mod http;
 mod metrics;
 mod relays;
 mod source;
@@ -32,9 +31,8 @@ use streams::Streams;
 use tls::Tls;
 use udp::Sockets;
 
-pub use handle::Handle;
-pub use http::serve_metrics;
-pub use metrics::{Figures, page};
+pub use handle::{Handle, serve_metrics};
+pub use metrics::Figures;
 pub use relays::RelayOptions;
 pub use streams::StreamLimits;
 pub use tls::Certificate;

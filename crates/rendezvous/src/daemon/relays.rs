@@ -154,7 +154,7 @@ fn unspecified(like: IpAddr) -> IpAddr {
 fn default_addresses(listen: &[SocketAddr]) -> Vec<IpAddr> {
     // Connecting a UDP socket sends nothing. The targets are addresses for documentation (RFC 5737,
     // RFC 3849), which no more specific route leads to.
-    let ways = [("0.0.0.0:0", "192.0.2.1:9"), ("[::]:0", "[2001:db8::1]:9")];
+    let routes = [("0.0.0.0:0", "192.0.2.1:9"), ("[::]:0", "[2001:db8::1]:9")];
     let of_default_route = |(from, to): (&str, &str)| {
         let socket = std::net::UdpSocket::bind(from).ok()?;
         socket.connect(to).ok()?;
@@ -164,9 +164,10 @@ fn default_addresses(listen: &[SocketAddr]) -> Vec<IpAddr> {
         let mut ips = listen.iter().map(|address| address.ip().to_canonical());
         ips.find(|ip| ip.is_ipv6() == is_ipv6 && !ip.is_unspecified() && !ip.is_loopback())
     };
-    ways.into_iter()
+    routes
+        .into_iter()
         .zip([named(false), named(true)])
-        .filter_map(|(way, named)| named.or_else(|| of_default_route(way)))
+        .filter_map(|(route, named)| named.or_else(|| of_default_route(route)))
         .collect()
 }
 

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use mio::net::{TcpListener, TcpStream};
 use slab::Slab;
 use socket2::{Domain, Protocol, Socket, Type};
-use windlass_base::{Span, Time};
+use windlass_base::{Deadlines, Span, Time};
 
 use super::stream::Stream;
 use super::tls::{Progress, Security, Tls};
@@ -51,7 +51,7 @@ pub(super) struct Streams {
     streams: Slab<Stream>,
     by_id: BTreeMap<u64, usize>,
     /// Each with the time when it was last heard.
-    by_silence: BTreeSet<(Time, usize)>,
+    by_silence: Deadlines<usize>,
     shares: Shares,
     max: usize,
     opened: Buckets,
@@ -83,7 +83,7 @@ impl Streams {
             listeners: Vec::new(),
             streams: Slab::new(),
             by_id: BTreeMap::new(),
-            by_silence: BTreeSet::new(),
+            by_silence: Deadlines::default(),
             shares: Shares::new(limits.streams, limits.per_network),
             max: limits.streams,
             opened: Buckets::new(OPENED_PER_S, OPENED_BURST),
@@ -162,7 +162,7 @@ impl Streams {
         if self.streams.len() < self.max {
             return true;
         }
-        match self.by_silence.first().copied() {
+        match self.by_silence.first() {
             Some((heard, number)) if heard + SILENT_FOR_LONG <= now => {
                 self.close(number);
                 true
@@ -185,7 +185,7 @@ impl Streams {
         let id = self.next_id;
         self.next_id += 1;
         self.by_id.insert(id, entry.key());
-        self.by_silence.insert((now, entry.key()));
+        self.by_silence.insert(now, entry.key());
         entry.insert(Stream::new(now, id, (socket, address), security));
         self.shares.add(address);
         self.counters.accepted += 1;
@@ -203,8 +203,8 @@ impl Streams {
         let (id, address, heard) = (stream.id, stream.address, stream.last_heard);
         let received = stream.receive(now, |message| deliver(id, address, message));
         if stream.last_heard != heard {
-            self.by_silence.remove(&(heard, number));
-            self.by_silence.insert((stream.last_heard, number));
+            self.by_silence.remove(heard, number);
+            self.by_silence.insert(stream.last_heard, number);
         }
         match received.and_then(|progress| stream.write().map(|()| progress)) {
             Ok(Progress::Ended) => {
@@ -248,7 +248,7 @@ impl Streams {
         let mut stream = self.streams.remove(number);
         stream.close();
         self.by_id.remove(&stream.id);
-        self.by_silence.remove(&(stream.last_heard, number));
+        self.by_silence.remove(stream.last_heard, number);
         self.shares.remove(stream.address);
         self.closed.push(stream.id);
     }

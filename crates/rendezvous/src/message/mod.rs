@@ -43,10 +43,10 @@ pub const MAX_BODY_LEN: usize = 900;
 
 /// The shortest request in bytes. PADDING fills shorter ones, so that no answer to an unverified
 /// address is longer than its request: that would amplify a flood with forged sources.
-pub const MIN_REQUEST_LEN: usize = 80;
+const MIN_REQUEST_LEN: usize = 80;
 
 /// Lifetime of TURN credentials in seconds from the [`Registered`] that holds them.
-pub const CREDENTIAL_LIFETIME_S: u32 = 3600;
+pub(crate) const CREDENTIAL_LIFETIME_S: u32 = 3600;
 
 /// Distinguishes one run of a host's program from another with the same key.
 pub type Instance = [u8; 16];

@@ -97,7 +97,7 @@ impl Registered {
     /// # Errors
     ///
     /// [`BadSignature`] if the proof is of another response, request or key.
-    pub fn proved_key(
+    pub(crate) fn proved_key(
         &self,
         host: &PublicKey,
         challenge: &Challenge,

@@ -4,11 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
 use stun_types::message::MessageIntegrityCredentials;
-use windlass_base::{Span, Time};
+use windlass_base::{Deadlines, RateLimit, Span, Time, TokenBucket};
 
 use super::Path;
-use super::bucket::{Bucket, BucketSize};
-use super::relay::AllocationId;
 use super::shares::{Network, Shares, networks};
 
 /// RFC 8656, section 9.
@@ -22,6 +20,10 @@ const ABANDONED_AFTER: Span = Span::from_secs(15);
 const UNUSED_AFTER: Span = Span::from_secs(30);
 /// Permissions and channels of one allocation.
 const ENTRIES_MAX: usize = 64;
+
+/// Identifies an allocation, and its socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AllocationId(pub(crate) u64);
 
 /// One relayed address, requested or in use.
 pub(super) struct Allocation {
@@ -43,7 +45,7 @@ pub(super) struct Allocation {
     permissions: BTreeMap<IpAddr, Time>,
     channels: BTreeMap<u16, (SocketAddr, Time)>,
     /// The bytes that the allocation may carry now, if its rate is limited.
-    bytes: Option<(BucketSize, Bucket)>,
+    bytes: Option<(RateLimit, TokenBucket)>,
 }
 
 impl Allocation {
@@ -52,7 +54,7 @@ impl Allocation {
         (user, credentials): (String, MessageIntegrityCredentials),
         request: Vec<u8>,
         lifetime_s: u32,
-        carries: Option<BucketSize>,
+        carries: Option<RateLimit>,
     ) -> Allocation {
         Allocation {
             path,
@@ -67,15 +69,14 @@ impl Allocation {
             noted: Time::ZERO,
             permissions: BTreeMap::new(),
             channels: BTreeMap::new(),
-            bytes: carries.map(|size| (size, Bucket::full(size))),
+            bytes: carries.map(|limit| (limit, TokenBucket::default())),
         }
     }
 
     /// Whether it may carry a datagram of `len` bytes now.
     pub(super) fn carries(&mut self, now: Time, len: usize) -> bool {
-        let carries = self.bytes.as_mut().is_none_or(|(size, bucket)| {
-            bucket.take(*size, now, u32::try_from(len).unwrap_or(u32::MAX))
-        });
+        let bytes = self.bytes.as_mut();
+        let carries = bytes.is_none_or(|(limit, bucket)| bucket.take(limit, now, len as u64));
         if carries {
             self.used = now;
         }
@@ -143,7 +144,7 @@ pub(super) struct Allocations {
     by_address: BTreeMap<SocketAddr, AllocationId>,
     by_user: BTreeMap<String, BTreeSet<AllocationId>>,
     /// Each with a time that it was used last at, or earlier.
-    by_use: BTreeSet<(Time, AllocationId)>,
+    by_use: Deadlines<AllocationId>,
     shares: Shares,
     next: u64,
 }
@@ -155,7 +156,7 @@ impl Allocations {
             by_path: BTreeMap::new(),
             by_address: BTreeMap::new(),
             by_user: BTreeMap::new(),
-            by_use: BTreeSet::new(),
+            by_use: Deadlines::default(),
             shares,
             next: 0,
         }
@@ -180,7 +181,7 @@ impl Allocations {
         self.next += 1;
         self.by_path.insert(allocation.path, id);
         self.by_user.entry(allocation.user.clone()).or_default().insert(id);
-        self.by_use.insert((now, id));
+        self.by_use.insert(now, id);
         self.shares.add(allocation.path.address());
         self.by_id.insert(id, allocation);
         id
@@ -235,24 +236,24 @@ impl Allocations {
             within.is_none_or(|within| networks(one.path.address()).contains(&within))
         };
         let (mut stale, mut found) = (Vec::new(), None);
-        for (noted, id) in &self.by_use {
-            if now.saturating_since(*noted) < UNUSED_AFTER {
+        for (noted, id) in self.by_use.iter() {
+            if now.saturating_since(noted) < UNUSED_AFTER {
                 break;
             }
-            let one = &self.by_id[id];
-            if one.used != *noted {
-                stale.push((*noted, *id));
+            let one = &self.by_id[&id];
+            if one.used != noted {
+                stale.push((noted, id));
             } else if in_scope(one) {
-                found = Some(*id);
+                found = Some(id);
                 break;
             }
         }
         // The order is corrected here, so that a datagram need not.
         for (noted, id) in stale {
-            self.by_use.remove(&(noted, id));
+            self.by_use.remove(noted, id);
             if let Some(one) = self.by_id.get_mut(&id) {
                 one.noted = one.used;
-                self.by_use.insert((one.noted, id));
+                self.by_use.insert(one.noted, id);
             }
         }
         found
@@ -270,7 +271,7 @@ impl Allocations {
                 self.by_user.remove(&allocation.user);
             }
         }
-        self.by_use.remove(&(allocation.noted, id));
+        self.by_use.remove(allocation.noted, id);
         self.shares.remove(allocation.path.address());
         Some(allocation)
     }

@@ -1,9 +1,9 @@
 //! Introductions under way, and requests that wait for the answer of another host.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
-use windlass_base::{Span, Time};
+use windlass_base::{Deadlines, Span, Time};
 use windlass_identity::PublicKey;
 
 use super::Path;
@@ -82,7 +82,7 @@ pub(super) struct Forwarded {
 /// Both tables are bounded: the oldest entries make room.
 pub(super) struct Introductions {
     known: BTreeMap<IntroductionId, Introduction>,
-    by_use: BTreeSet<(Time, IntroductionId)>,
+    by_use: Deadlines<IntroductionId>,
     shares: Shares,
     forwarded: BTreeMap<u128, Forwarded>,
     by_request: BTreeMap<(Path, u128), u128>,
@@ -95,7 +95,7 @@ impl Introductions {
     pub(super) fn new(max: usize) -> Introductions {
         Introductions {
             known: BTreeMap::new(),
-            by_use: BTreeSet::new(),
+            by_use: Deadlines::default(),
             shares: Shares::new(max, (max / SHARE).max(1)),
             forwarded: BTreeMap::new(),
             by_request: BTreeMap::new(),
@@ -133,7 +133,7 @@ impl Introductions {
             return Err(Unintroduced::Full);
         }
         while self.known.len() >= self.max
-            && let Some((_, oldest)) = self.by_use.first().copied()
+            && let Some((_, oldest)) = self.by_use.first()
         {
             self.remove(&oldest);
         }
@@ -143,27 +143,27 @@ impl Introductions {
             Side { key: target, path: to, serial: None },
         ];
         self.shares.add(counted);
-        self.by_use.insert((now, id));
+        self.by_use.insert(now, id);
         self.known.insert(id, Introduction { sides, used: now, counted });
         Ok(())
     }
 
     fn use_again(&mut self, now: Time, id: IntroductionId) {
         if let Some(known) = self.known.get_mut(&id) {
-            self.by_use.remove(&(known.used, id));
+            self.by_use.remove(known.used, id);
             known.used = now;
-            self.by_use.insert((now, id));
+            self.by_use.insert(now, id);
         }
     }
 
     fn remove(&mut self, id: &IntroductionId) {
         if let Some(known) = self.known.remove(id) {
-            self.by_use.remove(&(known.used, *id));
+            self.by_use.remove(known.used, *id);
             self.shares.remove(known.counted);
         }
     }
 
-    /// The other host of an introduction, for a host that sends more: its key and its last place.
+    /// The other host of an introduction, for a host that sends more: its key and its last path.
     pub(super) fn other(
         &mut self,
         now: Time,
@@ -228,7 +228,7 @@ impl Introductions {
 
     /// Removes what is over.
     pub(super) fn expire(&mut self, now: Time) {
-        while let Some((used, id)) = self.by_use.first().copied()
+        while let Some((used, id)) = self.by_use.first()
             && now.saturating_since(used) > INTRODUCTION_MAX
         {
             self.remove(&id);

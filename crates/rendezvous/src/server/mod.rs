@@ -7,7 +7,6 @@
 
 mod allocations;
 mod binding;
-mod bucket;
 mod config;
 mod counters;
 mod introductions;
@@ -42,10 +41,11 @@ use source::Credits;
 #[cfg_attr(not(feature = "daemon"), allow(unused_imports))]
 pub(crate) use source::{Buckets, Secret};
 
+pub use allocations::AllocationId;
 pub use config::{Config, Limits};
 pub use counters::Counters;
 pub use peers::PeerPolicy;
-pub use relay::{AllocationId, RelayRequest};
+pub use relay::RelayRequest;
 
 /// How often expired entries are removed. Nothing expired is ever used.
 const SWEEP: Span = Span::from_secs(5);
@@ -321,8 +321,7 @@ impl Server {
         self.reply(to, Content::Refused(Refused::challenge(method, nonce, address)));
     }
 
-    /// The place of a nonce in their order, if it proves that the host receives what is sent to its
-    /// address.
+    /// The serial number of a nonce, if it proves that the host receives what is sent to its address.
     fn verify(&mut self, at: Arrival, nonce: &str) -> Option<Serial> {
         let address = at.path.address();
         let serial = self.nonces.verify(at.now, address, nonce)?;

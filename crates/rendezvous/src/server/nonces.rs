@@ -1,4 +1,4 @@
-//! Nonces, each with its place in the order in which the server gave them.
+//! Nonces, each with a serial number: the order in which the server gave them.
 
 use std::net::SocketAddr;
 
@@ -9,9 +9,9 @@ use crate::message::Nonce;
 
 /// How long a nonce is valid.
 const LIFETIME_US: u64 = 240_000_000;
-/// Serial numbers run ahead of the clock by as much, when more than one nonce is given in each
+/// Serial numbers lead the clock by at most this, when more than one nonce is given in each
 /// microsecond.
-const AHEAD_US: u64 = 1_000_000;
+const CLOCK_LEAD_US: u64 = 1_000_000;
 /// The serial number's share of a nonce: enough for two thousand years of microseconds.
 const SERIAL_BITS: u32 = 56;
 /// Digits of 5 bits. A greeting of 80 bytes gets an answer of 80 bytes with it over IPv6.
@@ -52,7 +52,7 @@ impl Nonces {
         let value = u128::from_str_radix(nonce, 32).ok()?;
         let (serial, proof) = ((value >> 64) as u64, value as u64);
         let now_us = now.as_nanos() / 1000;
-        let fresh = serial + LIFETIME_US > now_us && serial <= now_us + AHEAD_US;
+        let fresh = serial + LIFETIME_US > now_us && serial <= now_us + CLOCK_LEAD_US;
         (fresh && proof == self.proof(serial, address)).then_some(Serial(serial))
     }
 
@@ -62,17 +62,17 @@ impl Nonces {
 }
 
 /// The newest nonce with which a key was registered. An older one is a copy of an earlier message,
-/// perhaps from a forged address: it would move the registration back. A key shares its place with
+/// perhaps from a forged address: it would move the registration back. A key shares its slot with
 /// few others, and a host that is refused for one of them asks again with a new nonce.
 pub(super) struct Newest {
-    places: Vec<u64>,
+    slots: Vec<u64>,
     /// Nonces of an earlier run are too old: it may have seen newer ones.
     start: Option<u64>,
 }
 
 impl Newest {
     pub(super) fn new() -> Newest {
-        Newest { places: vec![0; ENTRIES], start: None }
+        Newest { slots: vec![0; ENTRIES], start: None }
     }
 
     /// Notes the time of the first message.
@@ -80,8 +80,8 @@ impl Newest {
         self.start.get_or_insert(now.as_nanos() / 1000);
     }
 
-    fn place(&mut self, secret: &Secret, key: &[u8; 32]) -> &mut u64 {
-        &mut self.places[secret.hash(6, key) as usize % ENTRIES]
+    fn slot(&mut self, secret: &Secret, key: &[u8; 32]) -> &mut u64 {
+        &mut self.slots[secret.hash(6, key) as usize % ENTRIES]
     }
 
     /// Whether this nonce is newer than the key's last one.
@@ -91,13 +91,13 @@ impl Newest {
         key: &[u8; 32],
         Serial(serial): Serial,
     ) -> bool {
-        self.start.is_some_and(|start| start <= serial) && *self.place(secret, key) < serial
+        self.start.is_some_and(|start| start <= serial) && *self.slot(secret, key) < serial
     }
 
     /// The key was registered with this nonce.
     pub(super) fn note(&mut self, secret: &Secret, key: &[u8; 32], Serial(serial): Serial) {
-        let place = self.place(secret, key);
-        *place = serial.max(*place);
+        let slot = self.slot(secret, key);
+        *slot = serial.max(*slot);
     }
 }
 

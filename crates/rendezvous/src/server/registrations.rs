@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use windlass_base::{Rng, Span, Time};
+use windlass_base::{Deadlines, Rng, Span, Time};
 use windlass_identity::PublicKey;
 
 use super::Path;
@@ -37,7 +37,7 @@ pub(super) struct Registrations {
     by_key: BTreeMap<PublicKey, Registration>,
     by_token: BTreeMap<Token, PublicKey>,
     by_stream: BTreeMap<u64, BTreeSet<PublicKey>>,
-    by_expiry: BTreeSet<(Time, PublicKey)>,
+    by_expiry: Deadlines<PublicKey>,
     shares: Shares,
     max: usize,
 }
@@ -48,7 +48,7 @@ impl Registrations {
             by_key: BTreeMap::new(),
             by_token: BTreeMap::new(),
             by_stream: BTreeMap::new(),
-            by_expiry: BTreeSet::new(),
+            by_expiry: Deadlines::default(),
             shares: Shares::new(max, max_per_network),
             max,
         }
@@ -63,7 +63,7 @@ impl Registrations {
         self.by_key.get(key).filter(|one| one.expires > now)
     }
 
-    /// Registers a key, or renews its registration at another place. A full table makes room at the
+    /// Registers a key, or renews its registration on another path. A full table makes room at the
     /// cost of a network that has more of it.
     pub(super) fn insert(
         &mut self,
@@ -113,22 +113,22 @@ impl Registrations {
     fn add(&mut self, key: PublicKey, new: Registration) {
         self.shares.add(new.path.address());
         self.by_token.insert(new.token, key);
-        self.by_expiry.insert((new.expires, key));
+        self.by_expiry.insert(new.expires, key);
         if let Some(stream) = new.path.stream() {
             self.by_stream.entry(stream).or_default().insert(key);
         }
         self.by_key.insert(key, new);
     }
 
-    /// Keeps the registration with this token until `expires`. False if there is none, or it is at
-    /// another place.
+    /// Keeps the registration with this token until `expires`. False if there is none, or it is on
+    /// another path.
     pub(super) fn keep(&mut self, now: Time, token: &Token, path: Path, expires: Time) -> bool {
         let Some(key) = self.by_token.get(token) else { return false };
         let held = self.by_key.get_mut(key);
         match held.filter(|one| one.expires > now && one.path == path) {
             Some(registration) => {
-                self.by_expiry.remove(&(registration.expires, *key));
-                self.by_expiry.insert((expires, *key));
+                self.by_expiry.remove(registration.expires, *key);
+                self.by_expiry.insert(expires, *key);
                 registration.expires = expires;
                 true
             }
@@ -146,7 +146,7 @@ impl Registrations {
     fn remove(&mut self, key: &PublicKey) -> Option<Registration> {
         let old = self.by_key.remove(key)?;
         self.by_token.remove(&old.token);
-        self.by_expiry.remove(&(old.expires, *key));
+        self.by_expiry.remove(old.expires, *key);
         self.shares.remove(old.path.address());
         if let Some(stream) = old.path.stream()
             && let Some(keys) = self.by_stream.get_mut(&stream)
@@ -161,9 +161,7 @@ impl Registrations {
 
     /// Removes what has expired.
     pub(super) fn expire(&mut self, now: Time) {
-        while let Some((expires, key)) = self.by_expiry.first().copied()
-            && expires <= now
-        {
+        while let Some((_, key)) = self.by_expiry.pop(now) {
             self.remove(&key);
         }
     }

@@ -8,11 +8,10 @@ use stun_types::message::{
     IntegrityAlgorithm, LongTermKeyCredentials, Message, MessageClass, MessageIntegrityCredentials,
     MessageWrite, MessageWriteExt, MessageWriteVec, Method,
 };
-use windlass_base::{Span, Time};
+use windlass_base::{RateLimit, Span, Time};
 use windlass_identity::PublicKey;
 
-use super::allocations::{Allocation, Allocations};
-use super::bucket::BucketSize;
+use super::allocations::{Allocation, AllocationId, Allocations};
 use super::peers::Peers;
 use super::shares::Shares;
 use super::source::Secret;
@@ -52,10 +51,6 @@ const UDP: u8 = 17;
 const BURST_BYTES_MIN: u32 = 64 << 10;
 /// The family IPv6 in REQUESTED-ADDRESS-FAMILY (RFC 8656, section 18.6).
 const IPV6: u8 = 2;
-
-/// Identifies an allocation, and its socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AllocationId(pub(crate) u64);
 
 /// A request to the caller to open or close the socket of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +106,7 @@ pub(super) struct Relay {
     max: usize,
     max_per_user: usize,
     /// Of each allocation, in bytes.
-    carries: Option<BucketSize>,
+    carries: Option<RateLimit>,
     allocations: Allocations,
     requests: VecDeque<RelayRequest>,
 }
@@ -158,9 +153,8 @@ impl Relay {
             peers,
             max: limits.allocations,
             max_per_user: limits.allocations_per_key,
-            carries: limits.relayed_bytes_per_s.map(|tokens_per_s| BucketSize {
-                tokens_per_s,
-                burst: (tokens_per_s / 4).max(BURST_BYTES_MIN),
+            carries: limits.relayed_bytes_per_s.map(|per_s| {
+                RateLimit::per_second(per_s.into(), (per_s / 4).max(BURST_BYTES_MIN).into())
             }),
             allocations: Allocations::new(shares),
             requests: VecDeque::new(),

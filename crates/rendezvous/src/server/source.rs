@@ -5,20 +5,19 @@ use std::hash::{Hash, Hasher};
 use std::net::SocketAddr;
 
 use siphasher::sip128::{Hasher128, SipHasher24};
-use windlass_base::Time;
+use windlass_base::{RateLimit, Time, TokenBucket};
 
-use super::bucket::{Bucket, BucketSize};
 use super::shares::{LEVELS, networks};
 
-/// Entries of each table. A source shares its place with few others, and an attacker cannot choose
-/// with whom, since the place is a keyed hash.
+/// Entries of each table. A source shares its slot with few others, and an attacker cannot choose
+/// with whom, since the slot is a keyed hash.
 pub(super) const ENTRIES: usize = 1 << 15;
 /// How many requests the wider networks of an IPv6 address may send, in shares of a /64: a /48, a /32.
 const WIDER: [u32; LEVELS] = [1, 8, 64];
-/// Addresses that have a credit at one place. With one only, two hosts at the same place would end
+/// Addresses that have a credit in one slot. With one only, two hosts of the same slot would end
 /// each other's credit. The hosts of a session ask for a relay at the same times, and the challenge is
 /// longer than the first Allocate request (RFC 8489, section 9.2.3.1): neither would ever get it.
-const CREDITS_PER_PLACE: usize = 8;
+const CREDITS_PER_SLOT: usize = 8;
 /// Bytes that the server may send to an address after it has proved itself, beyond what it sends.
 const VERIFIED_CREDIT_BYTES: u32 = 64 << 10;
 
@@ -43,25 +42,25 @@ impl Secret {
 /// The bytes that may be sent to each address. An address that has not proved itself gets at most
 /// what came from it, so that the server cannot amplify a flood with forged sources.
 pub(super) struct Credits {
-    /// At each place, the address that was last used stands first.
-    places: Vec<[Option<(SocketAddr, u32)>; CREDITS_PER_PLACE]>,
+    /// In each slot, the address that was last used stands first.
+    slots: Vec<[Option<(SocketAddr, u32)>; CREDITS_PER_SLOT]>,
 }
 
 impl Credits {
     pub(super) fn new() -> Credits {
-        Credits { places: vec![[None; CREDITS_PER_PLACE]; ENTRIES / CREDITS_PER_PLACE] }
+        Credits { slots: vec![[None; CREDITS_PER_SLOT]; ENTRIES / CREDITS_PER_SLOT] }
     }
 
     /// The credit of an address. A new address takes the entry of the one that was silent longest.
     fn entry(&mut self, secret: &Secret, address: SocketAddr) -> &mut u32 {
-        let at = secret.hash(2, address) as usize % self.places.len();
-        let place = &mut self.places[at];
-        let known = place.iter().position(|one| one.is_some_and(|(of, _)| of == address));
-        place[..=known.unwrap_or(CREDITS_PER_PLACE - 1)].rotate_right(1);
+        let at = secret.hash(2, address) as usize % self.slots.len();
+        let slot = &mut self.slots[at];
+        let known = slot.iter().position(|one| one.is_some_and(|(of, _)| of == address));
+        slot[..=known.unwrap_or(CREDITS_PER_SLOT - 1)].rotate_right(1);
         if known.is_none() {
-            place[0] = None;
+            slot[0] = None;
         }
-        &mut place[0].get_or_insert((address, 0)).1
+        &mut slot[0].get_or_insert((address, 0)).1
     }
 
     /// A datagram of `len` bytes came from the address.
@@ -90,16 +89,16 @@ impl Credits {
 /// How many requests that cost work each network may send. A subscriber of IPv6 has many networks of
 /// 64 bits: without limits of the wider ones, one could use up the buckets that all others share.
 pub(crate) struct Buckets {
-    levels: [(BucketSize, Vec<Bucket>); LEVELS],
+    levels: [(RateLimit, Vec<TokenBucket>); LEVELS],
 }
 
 impl Buckets {
     /// `per_s` requests of an IPv4 address or an IPv6 /64, `burst` at once.
     pub(crate) fn new(per_s: u32, burst: u32) -> Buckets {
         let levels = WIDER.map(|times| {
-            let (tokens_per_s, burst) = (per_s.saturating_mul(times), burst.saturating_mul(times));
-            let size = BucketSize { tokens_per_s, burst };
-            (size, vec![Bucket::full(size); ENTRIES])
+            let (per_s, burst) = (per_s.saturating_mul(times), burst.saturating_mul(times));
+            let limit = RateLimit::per_second(per_s.into(), burst.into());
+            (limit, vec![TokenBucket::default(); ENTRIES])
         });
         Buckets { levels }
     }
@@ -111,9 +110,9 @@ impl Buckets {
         let levels = if is_ipv4 { 1 } else { LEVELS };
         let limited = networks(address).into_iter().zip(&mut self.levels).take(levels);
         let mut widest_first = limited.collect::<Vec<_>>().into_iter().rev();
-        widest_first.all(|(network, (size, entries))| {
+        widest_first.all(|(network, (limit, entries))| {
             let at = secret.hash(3, network) as usize % ENTRIES;
-            entries[at].take(*size, now, 1)
+            entries[at].take(limit, now, 1)
         })
     }
 }
@@ -141,11 +140,11 @@ mod tests {
         assert!(credits.spend(&SECRET, host, 5000));
     }
 
-    /// Addresses at the same place of the table of credits.
+    /// Addresses of the same slot of the table of credits.
     fn neighbours(count: usize) -> Vec<SocketAddr> {
-        let places = ENTRIES / CREDITS_PER_PLACE;
+        let slots = ENTRIES / CREDITS_PER_SLOT;
         let all = (0..=u32::MAX).map(|bits| SocketAddr::from((std::net::Ipv4Addr::from(bits), 1)));
-        all.filter(|host| (SECRET.hash(2, host) as usize).is_multiple_of(places))
+        all.filter(|host| (SECRET.hash(2, host) as usize).is_multiple_of(slots))
             .take(count)
             .collect()
     }

@@ -1,9 +1,9 @@
 //! IPv4 and IPv6 headers as bytes (RFC 791, RFC 8200), with the fields that a carrier of TCP needs.
 
-use super::checksum::Sum;
 use super::error::WireError;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use windlass_base::Ecn;
+use windlass_base::checksum::{Sum, checksum};
 
 /// The protocol number of TCP.
 pub const PROTOCOL_TCP: u8 = 6;
@@ -30,10 +30,10 @@ impl Addresses {
     fn add_to(&self, sum: Sum) -> Sum {
         match self {
             Addresses::V4 { source, destination } => {
-                sum.add(&source.octets()).add(&destination.octets())
+                sum.add_bytes(&source.octets()).add_bytes(&destination.octets())
             }
             Addresses::V6 { source, destination } => {
-                sum.add(&source.octets()).add(&destination.octets())
+                sum.add_bytes(&source.octets()).add_bytes(&destination.octets())
             }
         }
     }
@@ -88,7 +88,7 @@ impl IpHeader {
                 self.emit_v4(total, out);
                 out[12..16].copy_from_slice(&source.octets());
                 out[16..20].copy_from_slice(&destination.octets());
-                let checksum = Sum::default().add(out).finish();
+                let checksum = checksum(out);
                 out[10..12].copy_from_slice(&checksum.to_be_bytes());
                 Ok(IPV4_HEADER_LEN)
             }
@@ -125,18 +125,13 @@ impl IpHeader {
 pub fn transport_checksum(addresses: &Addresses, protocol: u8, pieces: &[&[u8]]) -> u16 {
     let len = pieces.iter().map(|piece| piece.len()).sum::<usize>() as u32;
     let pseudo = pseudo_header(addresses, protocol, len);
-    pieces.iter().fold(pseudo, |sum, piece| sum.add(piece)).finish()
+    pieces.iter().fold(pseudo, |sum, piece| sum.add_bytes(piece)).finish()
 }
 
 /// The part of [`transport_checksum`] that a device with checksum offload expects in the checksum
 /// field: the sum over the pseudo header alone, not complemented.
 pub fn partial_checksum(addresses: &Addresses, protocol: u8, len: u32) -> u16 {
     !pseudo_header(addresses, protocol, len).finish()
-}
-
-/// The checksum over bytes without a pseudo header: that of ICMP (RFC 792).
-pub fn plain_checksum(bytes: &[u8]) -> u16 {
-    Sum::default().add(bytes).finish()
 }
 
 fn pseudo_header(addresses: &Addresses, protocol: u8, len: u32) -> Sum {
@@ -168,7 +163,7 @@ fn parse_v4(bytes: &[u8]) -> Result<IpPacket<'_>, WireError> {
     let packet = bytes.get(..total).ok_or(WireError::Truncated)?;
     let (header, payload) = packet.split_at(header_len);
     // RFC 1122 §3.2.1.2: a host verifies it and drops what is wrong.
-    if Sum::default().add(header).finish() != 0 {
+    if checksum(header) != 0 {
         return Err(WireError::Checksum);
     }
     let addresses = Addresses::V4 {

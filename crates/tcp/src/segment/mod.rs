@@ -1,6 +1,5 @@
 //! TCP segments as plain values, and their wire format.
 
-mod checksum;
 mod error;
 mod flags;
 pub mod ip;

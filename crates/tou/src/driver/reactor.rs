@@ -4,7 +4,6 @@ use super::buffers::Buffers;
 use super::inline_receive::LastInlinePoll;
 use super::poller::{self, POLLED_MAX, Polled, Poller, Readiness, Registry, Rest};
 use super::reusable_ports::{Binding, ReusablePorts};
-use crate::endpoint::Deadlines;
 use slab::Slab;
 use std::io;
 use std::net::UdpSocket;
@@ -12,7 +11,7 @@ use std::ptr;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use windlass_base::Time;
+use windlass_base::{Deadlines, Time};
 
 /// The longest sleep of the thread while a port is suspended.
 const SUSPENDED_WAIT_MAX: Duration = Duration::from_millis(1);

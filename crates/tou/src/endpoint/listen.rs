@@ -154,7 +154,7 @@ impl<Data: Default> Endpoint<Data> {
             let connection = Connection::listen(listening.config_for(peer), isn);
             return Some(self.insert_half_open(now, addresses, connection));
         }
-        if !may_reply || !self.budget.take(now) {
+        if !may_reply || !self.reply_bucket.take(&self.reply_limit, now, 1) {
             self.counters.unanswered += 1;
         } else if let Some(answer) =
             cookie::syn_ack(&self.secret, &listening.config_for(peer), now, peer, syn)
@@ -190,7 +190,7 @@ impl<Data: Default> Endpoint<Data> {
 
     fn answer_with_reset(&mut self, now: Time, addresses: Addresses, segment: &Segment) {
         let Some(reset) = segment.reset_reply() else { return };
-        if self.replies.len() < REPLIES_MAX && self.budget.take(now) {
+        if self.replies.len() < REPLIES_MAX && self.reply_bucket.take(&self.reply_limit, now, 1) {
             self.counters.resets += 1;
             self.replies.push_back((addresses, reset));
         } else {

@@ -10,10 +10,8 @@
 //! The same code runs over a socket and in virtual time.
 
 mod addresses;
-mod budget;
 mod contents;
 mod cookie;
-mod deadlines;
 mod incoming;
 mod listen;
 mod memory;
@@ -29,7 +27,6 @@ mod tests;
 
 pub use addresses::Addresses;
 pub(crate) use contents::Contents;
-pub(crate) use deadlines::Deadlines;
 pub use listen::ListenError;
 pub use outgoing::Datagrams;
 pub(crate) use path_mtu::longer_headers;
@@ -37,7 +34,6 @@ pub use windlass_base::{Ecn, Span, Time};
 pub use windlass_tcp::stream::Stream;
 pub use windlass_tcp::{Config, Connection, Error, Event, State};
 
-use budget::Budget;
 use listen::Listening;
 use path_mtu::PathMtu;
 use receive_buffer::{Share, SharedReceiveBuffer};
@@ -48,6 +44,7 @@ use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, SystemTime};
 use std::{error, fmt};
+use windlass_base::{Deadlines, RateLimit, TokenBucket};
 use windlass_qlog::{FileLog, Folder, Header, Vantage};
 use windlass_tcp::Segment;
 
@@ -200,7 +197,8 @@ enum Passive {
 pub struct Endpoint<Data = ()> {
     limits: Limits,
     secret: Secret,
-    budget: Budget,
+    reply_limit: RateLimit,
+    reply_bucket: TokenBucket,
     receive_buffer: SharedReceiveBuffer,
     memory: u64,
     slots: Slab<Slot<Data>>,
@@ -241,10 +239,12 @@ impl<Data: Default> Endpoint<Data> {
     /// An endpoint without connections. `key` must be random and secret: it protects sequence
     /// numbers and SYN cookies against guessing.
     pub fn new(limits: Limits, key: [u8; 16]) -> Endpoint<Data> {
+        let replies_per_s = u64::from(limits.replies_per_s);
         Endpoint {
             limits,
             secret: Secret::new(key),
-            budget: Budget::new(limits.replies_per_s),
+            reply_limit: RateLimit::per_second(replies_per_s, replies_per_s),
+            reply_bucket: TokenBucket::default(),
             receive_buffer: SharedReceiveBuffer::unlimited(),
             memory: 0,
             slots: Slab::new(),

@@ -234,7 +234,7 @@ fn an_offloading_device_completes_the_checksum() {
             assert!(packet::parse(&bytes, false).is_none(), "incomplete");
             let partial = packet.checksum.expect("partial");
             let start = usize::from(partial.start);
-            let sum = windlass_tcp::segment::ip::plain_checksum(&bytes[start..]);
+            let sum = windlass_base::checksum::checksum(&bytes[start..]);
             let at = start + usize::from(partial.offset);
             bytes[at..at + 2].copy_from_slice(&sum.to_be_bytes());
             command.handle_packet(Time::ZERO, &bytes);

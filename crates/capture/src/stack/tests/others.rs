@@ -51,7 +51,7 @@ fn the_first_piece_of_a_datagram_is_refused_and_no_later_one() {
         let mut packet = datagram(&ends(SERVICE), b"part of it");
         packet[6..8].copy_from_slice(&bits.to_be_bytes());
         packet[10..12].fill(0);
-        let sum = windlass_tcp::segment::ip::plain_checksum(&packet[..20]);
+        let sum = windlass_base::checksum::checksum(&packet[..20]);
         packet[10..12].copy_from_slice(&sum.to_be_bytes());
         assert_eq!(replies(&packet).len(), answers, "{bits:#x}");
     }
@@ -109,7 +109,7 @@ fn another_protocol_is_refused() {
         let mut packet = datagram(&ends(far), b"any");
         if at == 20 {
             (packet[9], packet[10], packet[11]) = (132, 0, 0);
-            let sum = windlass_tcp::segment::ip::plain_checksum(&packet[..20]);
+            let sum = windlass_base::checksum::checksum(&packet[..20]);
             packet[10..12].copy_from_slice(&sum.to_be_bytes());
         } else {
             packet[6] = 132;

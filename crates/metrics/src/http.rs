@@ -1,17 +1,24 @@
-//! Serves one page over HTTP: the metrics. A GET, an answer, the end of the connection.
+//! A GET, an answer, the end of the connection.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A request with its header fields; what is longer is refused.
-const REQUEST_LEN_MAX: usize = 8192;
+/// The longest head of a request in bytes.
+const HEAD_MAX: usize = 8192;
+/// Fields of the head.
+const FIELDS_MAX: usize = 64;
 /// For a request and its answer. One is served after the other.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Serves what `page` gives until the process ends. Returns the address.
-pub(super) fn serve(
+/// Serves the text that `page` returns at `/metrics` and at `/`, in a thread of its own, until the
+/// process ends. An error of `page` becomes the status 503 with its text. Returns the address.
+///
+/// # Errors
+///
+/// The listener has no address, or the thread cannot be started.
+pub fn serve(
     listener: TcpListener,
     page: impl Fn() -> Result<String, String> + Send + 'static,
 ) -> io::Result<SocketAddr> {
@@ -19,8 +26,9 @@ pub(super) fn serve(
     let serve = move || {
         for stream in listener.incoming() {
             match stream {
-                // Whoever goes away does not want the answer.
+                // A client that has gone away does not want the answer.
                 Ok(stream) => drop(answer(stream, &page)),
+                // No more files.
                 Err(_) => thread::sleep(Duration::from_millis(100)),
             }
         }
@@ -31,9 +39,13 @@ pub(super) fn serve(
 
 fn answer(mut stream: TcpStream, page: &impl Fn() -> Result<String, String>) -> io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
-    let (status, body) = match read_request(&mut stream)? {
-        Some(head) => reply(&head, page),
-        None => ("431 Request Header Fields Too Large", String::new()),
+    let (status, body) = match read_path(&mut stream)? {
+        Ok(path) if path == "/metrics" || path == "/" => match page() {
+            Ok(page) => ("200 OK", page),
+            Err(message) => ("503 Service Unavailable", format!("{message}\n")),
+        },
+        Ok(_) => ("404 Not Found", "metrics are at /metrics\n".to_owned()),
+        Err(status) => (status, String::new()),
     };
     let length = body.len();
     write!(
@@ -43,14 +55,14 @@ fn answer(mut stream: TcpStream, page: &impl Fn() -> Result<String, String>) -> 
     )
 }
 
-/// Up to the empty line; `None` if there is too much before it.
-fn read_request(stream: &mut TcpStream) -> io::Result<Option<Vec<u8>>> {
+/// Reads a request to its empty line. Returns the path, or the status of the refusal.
+fn read_path(stream: &mut TcpStream) -> io::Result<Result<String, &'static str>> {
     let deadline = Instant::now() + PATIENCE;
     let mut head = Vec::new();
     let mut part = [0; 1024];
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-        if head.len() > REQUEST_LEN_MAX {
-            return Ok(None);
+    loop {
+        if let Some(result) = parse(&head) {
+            return Ok(result);
         }
         let left = deadline.saturating_duration_since(Instant::now());
         // Zero would be without end.
@@ -61,21 +73,25 @@ fn read_request(stream: &mut TcpStream) -> io::Result<Option<Vec<u8>>> {
             count => head.extend_from_slice(&part[..count]),
         }
     }
-    Ok(Some(head))
 }
 
-fn reply(head: &[u8], page: &impl Fn() -> Result<String, String>) -> (&'static str, String) {
-    let line = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
-    let mut words = line.split(|byte| *byte == b' ');
-    let (method, target) = (words.next(), words.next().unwrap_or_default());
-    let path = target.split(|byte| *byte == b'?').next();
-    match (method, path) {
-        (Some(b"GET"), Some(b"/metrics" | b"/")) => match page() {
-            Ok(page) => ("200 OK", page),
-            Err(message) => ("503 Service Unavailable", format!("{message}\n")),
-        },
-        (Some(b"GET"), _) => ("404 Not Found", "metrics are at /metrics\n".to_owned()),
-        _ => ("405 Method Not Allowed", "only GET\n".to_owned()),
+/// `None` if the head is not complete yet.
+fn parse(head: &[u8]) -> Option<Result<String, &'static str>> {
+    let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
+    let mut request = httparse::Request::new(&mut fields);
+    match request.parse(head) {
+        Ok(httparse::Status::Complete(_)) if request.method != Some("GET") => {
+            Some(Err("405 Method Not Allowed"))
+        }
+        Ok(httparse::Status::Complete(_)) => {
+            let target = request.path.unwrap_or_default();
+            Some(Ok(target.split('?').next().unwrap_or_default().to_owned()))
+        }
+        Ok(httparse::Status::Partial) if head.len() < HEAD_MAX => None,
+        Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
+            Some(Err("431 Request Header Fields Too Large"))
+        }
+        Err(_) => Some(Err("400 Bad Request")),
     }
 }
 
@@ -108,8 +124,8 @@ mod tests {
             (&b"GET /metrics?x=1 HTTP/1.1\r\n\r\n"[..], "200"),
             (b"GET /other HTTP/1.1\r\n\r\n", "404"),
             (b"POST /metrics HTTP/1.1\r\n\r\n", "405"),
-            (b"\r\n\r\n", "405"),
-            (b"\xff\x00 \xff\r\n\r\n", "405"),
+            (b"GET\r\n\r\n", "400"),
+            (b"\xff\x00 \xff\r\n\r\n", "400"),
         ] {
             let answer = ask(at, request);
             assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
