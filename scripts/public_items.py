@@ -15,8 +15,10 @@ _ITEM = re.compile(
 )
 # The parts of a declaration that name other items: the signature of a function, an alias, a field.
 _SIGNATURE = re.compile(
-    r"^[ \t]*pub\s+(?:[^;{}]*?\bfn\s+\w+[^;{]*|type\s[^;]*|\w+:[^,\n]*|struct\s[^{;]*)",
-    re.MULTILINE,
+    r"""^[ \t]*(?:
+    pub\s+(?:[^;{}]*?\bfn\s+\w+[^;{]* | \w+:[^,\n]* | struct\s[^{;]*)
+    | (?:pub\s+)?type\s[^;]* )""",
+    re.MULTILINE | re.VERBOSE,
 )
 _BODY = re.compile(r"\bpub\s+(?:enum|trait)\s+\w+[^{;]*\{")
 _WORD = re.compile(r"\w+")
