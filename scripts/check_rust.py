@@ -2,6 +2,9 @@
 """Checks rules of CONTRIBUTING.md that the compiler does not know, on all files of Rust.
 
     scripts/check_rust.py
+    scripts/check_rust.py --move-modules
+
+With --move-modules it moves each x.rs beside a folder x to x/mod.rs, also where a file names it.
 
 - `unsafe` stands only in the places of the table in CONTRIBUTING.md, and each of them has some.
 - Each `unsafe` block, `impl` and block of foreign declarations has a comment with SAFETY above it.
@@ -10,7 +13,9 @@
 - A module with a folder is `x/mod.rs`, not `x.rs` beside `x`.
 """
 
+import argparse
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,17 +84,50 @@ def check_exceptions(name: str, source: Source) -> Iterator[str]:
 
 def check_modules(names: list[str]) -> Iterator[str]:
     """Modules with a folder whose file stands beside it."""
+    for name in beside_their_folders(names):
+        yield f"{name}: stands beside the folder of its modules (--move-modules)"
+
+
+def beside_their_folders(names: list[str]) -> list[str]:
+    """The files of modules that have a folder and stand outside it."""
     folders = {str(parent) for name in names for parent in Path(name).parents}
-    for name in names:
-        path = Path(name)
-        # A file directly in `tests` is a program of its own, and no module.
-        if str(path.with_suffix("")) in folders and path.parent.name != "tests":
-            yield f"{name}: stands beside the folder of its modules, move it to {path.stem}/mod.rs"
+    # A file directly in `tests` is a program of its own, and no module.
+    return [
+        name
+        for name in names
+        if name.removesuffix(".rs") in folders and Path(name).parent.name != "tests"
+    ]
+
+
+def move_modules(names: list[str]) -> None:
+    """Moves the files of modules into their folders. Documents name them without `crates/` too."""
+    moved = {name: f"{name.removesuffix('.rs')}/mod.rs" for name in beside_their_folders(names)}
+    for old, new in moved.items():
+        subprocess.run(["git", "mv", old, new], cwd=ROOT, check=True)
+        text = (ROOT / new).read_text()
+        (ROOT / new).write_text(text.replace(f'path = "{Path(old).stem}/', 'path = "'))
+    short = {old.removeprefix("crates/"): new.removeprefix("crates/") for old, new in moved.items()}
+    for name in tracked_files():
+        path = ROOT / name
+        if path.suffix in {".md", ".toml", ".py", ".rs"} and name != "CHANGELOG.md":
+            text = path.read_text()
+            for old, new in short.items():
+                text = re.sub(rf"(?<![\w/])(crates/)?{re.escape(old)}\b", rf"\g<1>{new}", text)
+            if text != path.read_text():
+                path.write_text(text)
 
 
 def main() -> int:
     """Print each complaint on a line; 1 if there is one."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--move-modules", action="store_true", help="file modules as they should be"
+    )
+    options = parser.parse_args()
     names = [name for name in tracked_files() if name.endswith(".rs")]
+    if options.move_modules:
+        move_modules(names)
+        return 0
     sources = {name: Source((ROOT / name).read_text()) for name in names}
     allowed = places((ROOT / "CONTRIBUTING.md").read_text())
     complaints = [
