@@ -12,7 +12,7 @@
 //! | `security`, `session` | keys and TLS; connections with hosts behind NATs |
 //! | `stun` | the callback for STUN messages |
 
-#![allow(unsafe_code, reason = "C passes pointers; every block states why they are valid")]
+#![expect(unsafe_code, reason = "C passes pointers; every block states why they are valid")]
 
 pub mod abi;
 pub mod abi_session;

@@ -2,7 +2,7 @@
 //! a buffer. On failure they must set an errno that tou(3) lists.
 //!
 //! Addresses are restricted to this host, and all descriptors are nonblocking.
-#![allow(unsafe_code, reason = "the calls under test are C's")]
+#![expect(unsafe_code, reason = "the calls under test are C's")]
 
 use libc::{c_int, c_void, sockaddr, socklen_t};
 use std::ptr::null_mut;

@@ -562,7 +562,7 @@ mod tests {
     /// Simulates a system without UDP_SEGMENT: the kernel refuses it on a socket without checksums.
     #[test]
     #[cfg(target_os = "linux")]
-    #[allow(unsafe_code, reason = "no library has this option")]
+    #[expect(unsafe_code, reason = "no library has this option")]
     fn without_segmentation_offload_datagrams_are_sent_one_by_one() {
         let listener = crate::TouListener::bind("127.0.0.1:0").expect("a port");
         let own = crate::TouSocket::bind("127.0.0.1:0").expect("a port");
