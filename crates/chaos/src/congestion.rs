@@ -1,6 +1,7 @@
 //! Invariants of congestion control, checked from outside the sender: RFC 5681, RFC 3465 and RFC
 //! 3168 §6.1.2.
 
+use crate::ensure::ensure;
 use windlass_tcp::cc::NAMES;
 use windlass_tcp::config::{Growth, ReductionBase};
 use windlass_tcp::conn::Stats;
@@ -12,14 +13,6 @@ const ECN_CUT_LEAVES: f64 = 0.9;
 const DUPLICATES_OF_A_LOSS: u32 = 3;
 /// Bytes by which a window may miss a bound: fractions of a byte are the controller's own.
 const SLACK: f64 = 1.0;
-
-macro_rules! ensure {
-    ($holds:expr, $($what:tt)+) => {
-        if !$holds {
-            return Err(format!($($what)+));
-        }
-    };
-}
 
 /// The sender's state before or after a segment arrived.
 #[derive(Copy, Clone)]

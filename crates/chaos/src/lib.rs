@@ -38,6 +38,7 @@ mod coalesce;
 mod congestion;
 mod echo;
 mod end;
+mod ensure;
 mod log;
 mod network;
 mod path;

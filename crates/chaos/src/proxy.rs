@@ -1,6 +1,7 @@
 //! An ECN proxy on the path, and the invariants that it must keep.
 
 use crate::end::Packet;
+use crate::ensure::ensure;
 use crate::setup::{Opening, ProxySetup, Setup};
 use crate::watch::PORTS;
 use windlass_base::{Ecn, Time};
@@ -27,14 +28,6 @@ pub(crate) struct Proxy {
     /// SYNs without ACK that came here.
     pub(crate) syns: u32,
     passed: Vec<packet::Packet>,
-}
-
-macro_rules! ensure {
-    ($holds:expr, $($what:tt)+) => {
-        if !$holds {
-            return Err(format!($($what)+));
-        }
-    };
 }
 
 impl Proxy {

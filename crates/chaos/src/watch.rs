@@ -2,6 +2,7 @@
 
 use crate::bound::longest_rto;
 use crate::echo::Echo;
+use crate::ensure::ensure;
 use crate::setup::EndSetup;
 use windlass_base::{Ecn, Span};
 use windlass_tcp::segment::wire::{self, Ports};
@@ -60,14 +61,6 @@ impl Before {
             rto: connection.rto(),
         }
     }
-}
-
-macro_rules! ensure {
-    ($holds:expr, $($what:tt)+) => {
-        if !$holds {
-            return Err(format!($($what)+));
-        }
-    };
 }
 
 impl Watch {

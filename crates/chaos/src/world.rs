@@ -124,7 +124,7 @@ impl<'a> World<'a> {
             return self.pass_proxy(node, to, packet);
         }
         let end = &mut self.ends[to];
-        let Some(gap) = end.coalesce else { return self.hand_over(to, &packet) };
+        let Some(gap) = end.coalesce else { return self.pass_to_end(to, &packet) };
         end.waiting.push(packet);
         if end.waiting.len() == 1 {
             self.network.look_at(self.now + gap, to);
@@ -135,7 +135,7 @@ impl<'a> World<'a> {
     /// An end takes what waited for being coalesced.
     fn look(&mut self, index: usize) -> Result<(), String> {
         let packets = coalesce(core::mem::take(&mut self.ends[index].waiting));
-        packets.iter().try_for_each(|packet| self.hand_over(index, packet))
+        packets.iter().try_for_each(|packet| self.pass_to_end(index, packet))
     }
 
     fn pass_proxy(&mut self, node: usize, to: usize, packet: Packet) -> Result<(), String> {
@@ -178,7 +178,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    fn hand_over(&mut self, index: usize, packet: &Packet) -> Result<(), String> {
+    fn pass_to_end(&mut self, index: usize, packet: &Packet) -> Result<(), String> {
         self.check_shown(index, packet).map_err(|what| format!("{}: {what}", name(index)))?;
         let (now, end) = (self.now, &mut self.ends[index]);
         self.log

@@ -31,7 +31,7 @@ impl Failure {
     }
 
     /// The reason of the failure, in words.
-    #[cfg_attr(not(feature = "live"), allow(dead_code, reason = "only live views ask"))]
+    #[cfg(feature = "live")]
     pub(crate) fn message(&self) -> &str {
         match self {
             Failure::Input(message) | Failure::Work(message) => message,

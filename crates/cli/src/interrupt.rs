@@ -1,21 +1,22 @@
 //! Ctrl-C: what is half done is removed, and the exit status is 130.
 
-use crate::live;
 use std::path::{Path, PathBuf};
 #[cfg(target_os = "linux")]
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 static ENDING: AtomicBool = AtomicBool::new(false);
 static TEMPORARY: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// Gives the terminal back, once a live view has taken it.
+static RESTORE: OnceLock<fn()> = OnceLock::new();
 
 /// From now on Ctrl-C (or a request to terminate) removes the temporary directory, if there is
 /// one, and ends the process with status 130.
 pub(crate) fn watch() {
     // It can only fail if there is a handler already, which does the same.
     let _ = ctrlc::set_handler(|| {
-        live::restore();
+        restore_terminal();
         let temporary = lock();
         if let Some(path) = temporary.as_deref() {
             remove(path);
@@ -54,7 +55,7 @@ pub(crate) fn first(end: impl FnOnce() + Send + 'static) {
 pub(crate) fn end_with(mut end: impl FnMut() -> i32 + Send + 'static) {
     let _ = ctrlc::set_handler(move || {
         ENDING.store(true, Ordering::Relaxed);
-        live::restore();
+        restore_terminal();
         std::process::exit(end());
     });
 }
@@ -70,6 +71,19 @@ pub(crate) fn give_way() {
 /// Names the directory to remove on Ctrl-C.
 pub(crate) fn set_temporary(path: Option<&Path>) {
     *lock() = path.map(Path::to_owned);
+}
+
+/// From now on an interrupt calls `restore` before it prints anything. It gives the terminal back.
+#[cfg(feature = "live")]
+pub(crate) fn restore_with(restore: fn()) {
+    // All views share the terminal and the function.
+    let _ = RESTORE.set(restore);
+}
+
+fn restore_terminal() {
+    if let Some(restore) = RESTORE.get() {
+        restore();
+    }
 }
 
 fn lock() -> MutexGuard<'static, Option<PathBuf>> {

@@ -21,13 +21,14 @@ mod live;
 mod output_dir;
 mod output_file;
 mod parallel;
+mod reference;
 mod registry;
 mod scaled;
 mod stdout;
 mod value;
 
 use args::Command;
-use cmd::{cc, doctor, ecn_proxy, link, new, probe, reference, sim, split_ack, tou};
+use cmd::{cc, doctor, ecn_proxy, link, new, probe, sim, split_ack, tou};
 use failure::Failure;
 use std::process::ExitCode;
 pub use windlass_sim::Registry;

@@ -3,6 +3,7 @@
 
 use crate::data::{Edit, Packet, Policy, RawFlow};
 
+// SAFETY: `c/ecn_proxy_core.c` defines all of them with these types; a test compares the layouts.
 unsafe extern "C" {
     fn windlass_ecn_opens(
         flow: *mut RawFlow,

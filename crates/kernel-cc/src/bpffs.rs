@@ -1,12 +1,11 @@
 //! The BPF file system: an object pinned in it outlives the process that made the object.
 
 use crate::Error;
+use crate::paths::MOUNT_POINT;
 use rustix::fs::statfs;
 use rustix::mount::{MountFlags, mount};
 use std::fs;
 
-/// The conventional mount point.
-pub(crate) const MOUNT_POINT: &str = "/sys/fs/bpf";
 /// BPF_FS_MAGIC of include/uapi/linux/magic.h.
 const MAGIC: u32 = 0xcafe_4a11;
 

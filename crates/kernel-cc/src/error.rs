@@ -1,4 +1,4 @@
-use crate::{Name, pins};
+use crate::{Name, paths};
 use std::path::PathBuf;
 use std::{error, fmt, io};
 
@@ -6,8 +6,6 @@ use std::{error, fmt, io};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The text is no valid name for a controller.
-    BadName(String),
     /// A factor is out of its range.
     BadParameter(String),
     /// The kernel has a controller of that name already.
@@ -50,7 +48,7 @@ impl Error {
                 Error::Kernel { doing, source, log }
             }
             windlass_bpf::Error::NotPermitted(what) => Error::NotPermitted(what),
-            lacking => Error::Unreadable(lacking.to_string()),
+            other => Error::Unreadable(other.to_string()),
         }
     }
 
@@ -66,12 +64,14 @@ impl Error {
     }
 }
 
+/// Makes the error of a step from the kernel's answer to it.
+pub(crate) fn doing(what: &'static str) -> impl Fn(libbpf_rs::Error) -> Error {
+    move |error| Error::kernel(what, error)
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::BadName(name) => {
-                write!(f, "{name:?} is no name: 1 to 15 letters, digits and underscores")
-            }
             Error::BadParameter(message) => f.write_str(message),
             Error::NameTaken { name, by_windlass: true } => {
                 write!(f, "{name} is loaded already (see windlass cc status; unload it first)")
@@ -81,7 +81,7 @@ impl fmt::Display for Error {
                 "the kernel has a controller {name} that is not Windlass's (--name gives another)"
             ),
             Error::NotLoaded(name) => {
-                write!(f, "Windlass has loaded no controller {name} (nothing at {})", pins::ROOT)
+                write!(f, "Windlass has loaded no controller {name} (nothing at {})", paths::PINS)
             }
             Error::IsDefault(name) => write!(
                 f,
@@ -93,7 +93,7 @@ impl fmt::Display for Error {
                 "{} is not mounted in this mount namespace, which goes when the command ends (ip \
                  netns exec makes one for each): run windlass cc outside, controllers are the same \
                  in all network namespaces",
-                crate::bpffs::MOUNT_POINT
+                paths::MOUNT_POINT
             ),
             Error::NotPermitted(what) => {
                 write!(f, "not permitted: run as root, or with CAP_BPF and CAP_PERFMON ({what})")

@@ -1,3 +1,4 @@
+use crate::error::doing;
 use crate::registration::{self, Registration};
 use crate::{Error, Name, Parameters, Pins, bpffs, kernel_names};
 use libbpf_rs::{Link, MapCore, MapMut, Object, OpenObject};
@@ -84,10 +85,6 @@ fn list_alone() -> libbpf_rs::Result<OpenObject> {
         program.set_autoload(is_list);
     }
     Ok(object)
-}
-
-pub(crate) fn doing(what: &'static str) -> impl Fn(libbpf_rs::Error) -> Error {
-    move |error| Error::kernel(what, error)
 }
 
 fn taken_meanwhile(name: &Name, error: libbpf_rs::Error) -> Error {

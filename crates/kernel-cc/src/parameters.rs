@@ -23,7 +23,7 @@ impl Default for Parameters {
 
 impl Parameters {
     /// The largest beta whose millionths fit the kernel's 32 bits.
-    pub const BETA_MAX: f64 = 4000.0;
+    const BETA_MAX: f64 = 4000.0;
 
     /// Refuses values outside their ranges, and factors with which a mark never lowers the window.
     pub(crate) fn check(&self) -> Result<(), Error> {

@@ -1,9 +1,6 @@
-use crate::{Error, Name, bpffs};
+use crate::{Error, Name, bpffs, paths};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
-
-/// Has one folder for each loaded controller.
-pub(crate) const ROOT: &str = "/sys/fs/bpf/windlass/cc";
 
 /// The paths at which the objects of a loaded controller are pinned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +11,7 @@ pub struct Pins {
 impl Pins {
     /// The folder of all loaded controllers.
     pub fn root() -> &'static Path {
-        Path::new(ROOT)
+        Path::new(paths::PINS)
     }
 
     /// The paths for the controller `name`, loaded or not.
@@ -64,13 +61,13 @@ impl Pins {
         if !bpffs::is_mounted()? {
             return Ok(Vec::new());
         }
-        let entries = match fs::read_dir(ROOT) {
+        let entries = match fs::read_dir(paths::PINS) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(|error| Error::io(ROOT, error))?,
+            entries => entries.map_err(|error| Error::io(paths::PINS, error))?,
         };
         let mut names = Vec::new();
         for entry in entries {
-            let entry = entry.map_err(|error| Error::io(ROOT, error))?;
+            let entry = entry.map_err(|error| Error::io(paths::PINS, error))?;
             names.extend(entry.file_name().to_str().and_then(|name| name.parse::<Name>().ok()));
         }
         // A controller that is being loaded or unloaded has no registration.

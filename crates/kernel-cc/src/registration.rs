@@ -1,7 +1,7 @@
 //! The object that keeps the controller registered: a struct_ops link or, before Linux 6.4, the
 //! struct_ops map itself.
 
-use crate::load::doing;
+use crate::error::doing;
 use crate::{Error, Pins};
 use libbpf_rs::{Link, MapCore, MapHandle, MapMut, MapType, OpenObject};
 

@@ -1,4 +1,5 @@
-use crate::load::{UNLOAD_MAX, doing};
+use crate::error::doing;
+use crate::load::UNLOAD_MAX;
 use crate::registration::Registration;
 use crate::{Error, Name, Parameters, Pins, flows};
 use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};

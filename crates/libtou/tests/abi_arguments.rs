@@ -1,6 +1,7 @@
 //! Calls in any order with any arguments: they do not crash or panic, and set errno on failure.
 #![expect(unsafe_code, reason = "the calls under test are C's")]
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::{Api, Outcome, loopback, set_nonblocking};

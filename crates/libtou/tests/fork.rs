@@ -1,6 +1,7 @@
 //! A child process has its parent's descriptors and none of its connections.
 #![expect(unsafe_code, reason = "the calls under test are C's")]
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::{Api, Outcome};

@@ -1,5 +1,6 @@
 //! TOU_QLOG: each connection writes a file.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::{Api, Outcome};

@@ -1,6 +1,7 @@
 //! The descriptor of a socket in select, poll and epoll.
 #![expect(unsafe_code, reason = "the calls under test are C's")]
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::{Api, PATIENCE_MS, poll, set_nonblocking, wait_for};

@@ -1,6 +1,7 @@
 //! Encryption of a socket, and sessions, by the functions of tou.h.
 #![expect(unsafe_code, reason = "the calls under test are C's")]
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::{Api, set_nonblocking, wait_for};

@@ -1,6 +1,7 @@
 //! STUN and connections on the same port, and tou_cleanup.
 #![expect(unsafe_code, reason = "the calls under test are C's")]
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::{Api, loopback};

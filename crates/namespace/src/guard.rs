@@ -7,10 +7,8 @@
 
 use crate::privilege::{User, become_again};
 use crate::signals::{Signals, exit_code_of};
-use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::mount::{MsFlags, mount};
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SigSet, Signal};
@@ -20,7 +18,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::os::fd::{AsFd, AsRawFd, IntoRawFd};
+use std::os::fd::{AsRawFd, IntoRawFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -213,18 +211,9 @@ fn attend(signals: &Signals, parent: &File, command: u32) -> io::Result<ExitCode
         if let Some(code) = collect(Pid::from_raw(command.cast_signed())) {
             return Ok(ExitCode::from(code));
         }
-        let mut fds = [
-            PollFd::new(signals.as_fd(), PollFlags::POLLIN),
-            PollFd::new(parent.as_fd(), PollFlags::POLLIN),
-        ];
-        match poll(&mut fds, PollTimeout::NONE) {
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        if fds[1].any().unwrap_or(true) {
+        if !signals.wait_and_forward(command, parent)? {
             return Ok(ExitCode::FAILURE);
         }
-        signals.forward(command)?;
     }
 }
 

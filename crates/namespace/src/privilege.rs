@@ -22,9 +22,10 @@ pub enum Privilege {
 
 /// A user and group, by their numbers in the namespace where they were read.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct User {
+    /// The number of the user.
     pub uid: u32,
+    /// The number of the group.
     pub gid: u32,
 }
 

@@ -1,5 +1,7 @@
 //! Signals that a tool forwards to the command that it runs, and the exit status of that command.
 
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
@@ -78,6 +80,28 @@ impl Signals {
         self.take_each(|signal| {
             let _ = kill(Pid::from_raw(pid.cast_signed()), signal);
         })
+    }
+
+    /// Waits for signals and forwards them. Returns false once the other end of `outside`, a pipe or
+    /// socket, is closed or has sent something: the process that holds it has ended.
+    ///
+    /// # Errors
+    ///
+    /// As [`Signals::forward`], or the system refuses to wait.
+    pub fn wait_and_forward(&self, pid: u32, outside: impl AsFd) -> io::Result<bool> {
+        let mut fds = [
+            PollFd::new(self.as_fd(), PollFlags::POLLIN),
+            PollFd::new(outside.as_fd(), PollFlags::POLLIN),
+        ];
+        match poll(&mut fds, PollTimeout::NONE) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if fds[1].any().unwrap_or(true) {
+            return Ok(false);
+        }
+        self.forward(pid)?;
+        Ok(true)
     }
 
     /// Takes every waiting signal and sends none, for when no command runs. Returns the last signal

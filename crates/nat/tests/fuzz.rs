@@ -1,6 +1,7 @@
 //! The body of the fuzz target, with random bytes and with the inputs in `fuzz/regressions`. The
 //! target itself is in `fuzz/`.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 #[path = "fuzz_bodies/nat.rs"]
 mod nat;

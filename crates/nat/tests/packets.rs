@@ -1,5 +1,6 @@
 //! Packets as bytes: addresses, ports and checksums after the translation, ICMP queries and errors.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::packets::{assert_intact, echo, endpoints, error, ip, seal, tcp, udp};

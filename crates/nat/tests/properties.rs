@@ -1,5 +1,6 @@
 //! Properties over random settings and random traffic.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::{at, config};

@@ -1,5 +1,6 @@
 //! The behaviours that RFC 4787 names, one after the other.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::{at, back, config, endpoint, out, try_out};

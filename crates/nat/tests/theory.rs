@@ -1,6 +1,7 @@
 //! The theory against the emulator: two hosts that punch holes as ICE does, for all pairs of
 //! mapping and filtering, alone, in a row, and behind one NAT.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::{at, config, endpoint};

@@ -1,6 +1,7 @@
 //! Prints signatures of the engine's controllers for the library, one a line: `engine_signatures SEED`. They are
 //! named apart from those of kernels. In virtual time, so the same seed gives the same bytes.
 
+#[expect(dead_code, reason = "the tests use the rest")]
 #[path = "../tests/common/mod.rs"]
 mod common;
 

@@ -2,6 +2,7 @@
 //! `smoltcp_server DEVICE ADDRESS VERSION RTT_MS PAGE_BYTES`, with 0.12 or 0.14 for the version. The lab
 //! builds and runs it. The server uses Reno and Nagle's algorithm.
 
+#[expect(dead_code, reason = "the tests use the rest")]
 #[path = "../tests/common/server.rs"]
 mod server;
 #[path = "../tests/common/smoltcp.rs"]

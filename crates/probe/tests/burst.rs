@@ -1,5 +1,6 @@
 //! Bursts through a modelled bottleneck, in virtual time: what its rate and its queue predict.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::server::{EngineServer, Server, config, page, says};

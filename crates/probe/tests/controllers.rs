@@ -1,5 +1,6 @@
 //! Which controller a server runs: servers made of the engine, in virtual time.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::Path;

@@ -2,6 +2,7 @@
 //! time with "unknown" and a reason. The tests need root and are skipped without it.
 #![cfg(target_os = "linux")]
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::namespace::{kernel_server, probe, skipped, with_server};

@@ -1,6 +1,7 @@
 //! Which controller a server runs that switches it in the middle of a trial, in virtual time. No verdict may name
 //! a controller that the server never ran.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::Path;

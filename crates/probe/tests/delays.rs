@@ -1,5 +1,6 @@
 //! Delays of the path in trials that identify a congestion controller: a name is of paths that add none.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use std::sync::Arc;

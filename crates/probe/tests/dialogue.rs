@@ -1,5 +1,6 @@
 //! Sessions with other dialogues than HTTP, in virtual time.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::server::{EngineServer, Outgoing, Speaker, config, says};

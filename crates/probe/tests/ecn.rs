@@ -1,5 +1,6 @@
 //! Which ECN a server speaks: servers by a script, with each answer that a SYN-ACK can have.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::server::{EngineServer, Raw, Server, config, page, says};

@@ -1,5 +1,6 @@
 //! Probes of servers made of the engine, in virtual time: the arithmetic, exactly.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::server::{EngineServer, config, page, redirect, says};

@@ -1,5 +1,6 @@
 //! Hostile and broken servers: each ends in the expected class, none in a panic or a hang.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::server::{EngineServer, Raw, config, page, says};

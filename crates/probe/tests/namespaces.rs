@@ -2,6 +2,7 @@
 //! kernel of this machine. The tests need root and are skipped without it.
 #![cfg(target_os = "linux")]
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::namespace::{DELAY, kernel_server, probe, skipped, with_server};

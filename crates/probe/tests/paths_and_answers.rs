@@ -1,6 +1,7 @@
 //! Disturbances by paths, and servers that speak before their answers: the verdict names the true
 //! reason.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::server::{Answer, EngineServer, Server, config, says};

@@ -1,5 +1,6 @@
 //! Probes of smoltcp, in virtual time: what reading its source predicts.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::server::{Server, page};

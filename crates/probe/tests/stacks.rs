@@ -1,6 +1,7 @@
 //! Probes of simulated stacks in virtual time: combinations of the behaviour of real stacks, and
 //! middleboxes on the path.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::server::{EngineServer, Server, page, says};

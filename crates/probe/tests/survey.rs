@@ -1,5 +1,6 @@
 //! Surveys of populations in virtual time: schedule and results.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::settings;

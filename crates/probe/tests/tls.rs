@@ -1,5 +1,6 @@
 //! HTTPS: rustls over the engine at both ends, in virtual time.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::server::{EngineServer, Outgoing, Speaker, config, page, says};

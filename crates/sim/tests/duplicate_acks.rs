@@ -1,5 +1,6 @@
 //! The proxy of Sprenger 2016 in the network of the paper: what its duplicate ACKs do to a sender.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::Witness;

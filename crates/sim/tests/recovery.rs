@@ -1,5 +1,6 @@
 //! Options of modern TCP, each on a path on which it helps.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::*;

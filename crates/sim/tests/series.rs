@@ -1,5 +1,6 @@
 //! Time series of a run.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::*;

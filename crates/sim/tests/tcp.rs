@@ -1,5 +1,6 @@
 //! TCP over simulated networks.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::*;

@@ -1,5 +1,6 @@
 //! Figures that theory gives for one flow, or a few, on a plain path.
 
+#[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::*;

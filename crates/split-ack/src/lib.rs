@@ -17,6 +17,6 @@ pub use cgroup::Cgroup;
 pub use command::{Ended, Runner, Streams, status_after};
 pub use connection::Connection;
 pub use error::Error;
-pub use splitter::{Hook, SPLIT_MAX, Settings, Splitter, check_capabilities};
+pub use splitter::{Hook, Settings, Splitter, check_capabilities};
 pub use transfer::{LaterRounds, ROUNDS_MAX, Round, Transfer};
 pub use windlass_namespace::{NOT_EXECUTABLE, NOT_FOUND};

@@ -12,14 +12,14 @@ use windlass_bpf::{Changes, Interface, Packed, log, older, release};
 const OBJECT: Packed = Packed(include_bytes!(concat!(env!("OUT_DIR"), "/split_ack.bpf.o.gz")));
 
 /// The largest split (Normann 2011, section 3.4.3).
-pub const SPLIT_MAX: u32 = 1024;
+const SPLIT_MAX: u32 = 1024;
 /// The priority of this tool's clsact filters; their handles are process IDs.
 const PRIORITY: u32 = 0xacc0;
 
 /// The settings of ACK division.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// ACKs sent in place of one: at most [`SPLIT_MAX`], and at most one per byte acknowledged.
+    /// ACKs sent in place of one: at most 1024, and at most one per byte acknowledged.
     pub split: u32,
     /// How many ACKs of new data to split, the first ones of each connection.
     pub acks: u32,

@@ -197,7 +197,12 @@ impl Namespace {
     /// # Panics
     ///
     /// If a command fails.
-    pub fn bring_up_with(&self, device: &str, addresses: &[impl AsRef<str>], attributes: &str) {
+    pub(crate) fn bring_up_with(
+        &self,
+        device: &str,
+        addresses: &[impl AsRef<str>],
+        attributes: &str,
+    ) {
         for address in addresses {
             self.ip(&format!("address add {} dev {device}", address.as_ref()));
         }

@@ -7,8 +7,6 @@
 use super::{handover, mounts};
 use crate::stack::Config;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use std::env;
@@ -150,18 +148,9 @@ fn attend(outside: &UnixStream, command: Guarded<'_>) -> io::Result<ExitCode> {
         if let Some(status) = guard.try_wait()? {
             return Ok(ExitCode::from(exit_code(status)));
         }
-        let mut fds = [
-            PollFd::new(signals.as_fd(), PollFlags::POLLIN),
-            PollFd::new(outside.as_fd(), PollFlags::POLLIN),
-        ];
-        match poll(&mut fds, PollTimeout::NONE) {
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        if fds[1].any().unwrap_or(true) {
+        if !signals.wait_and_forward(guard.id(), outside)? {
             // The guard ends with this process.
             return Ok(ExitCode::FAILURE);
         }
-        signals.forward(guard.id())?;
     }
 }

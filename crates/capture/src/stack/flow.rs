@@ -1,7 +1,6 @@
 //! One connection of the command.
 
-use super::names::TcpNames;
-use super::table::FlowId;
+use super::tcp_names::TcpNames;
 use crate::packet::Ends;
 use windlass_base::{Span, Time};
 use windlass_tcp::Segment;
@@ -10,6 +9,13 @@ use windlass_tcp::stream::Stream;
 /// A connection that is not accepted or refused within this time is forgotten: by then the command
 /// sends no SYN any more (Linux gives up after 127 s).
 const OPENING_MAX: Span = Span::from_secs(130);
+
+/// A connection of a stack. No other connection of the same stack ever has the same.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId {
+    pub(crate) index: u32,
+    pub(crate) serial: u32,
+}
 
 #[derive(Debug)]
 pub(super) struct Flow {

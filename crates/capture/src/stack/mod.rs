@@ -9,12 +9,13 @@ mod flow;
 mod names;
 mod open;
 mod table;
+mod tcp_names;
 #[cfg(test)]
 mod tests;
 
 pub use crate::packet::{Packet, PartialChecksum};
 pub use config::{Config, Refusal};
-pub use table::FlowId;
+pub use flow::FlowId;
 
 use crate::icmp::{self, Unreachable};
 use crate::packet::{self, Ends, HEAD_LEN_MAX, Incoming, Outgoing};

@@ -1,12 +1,12 @@
 //! The DNS forwarder: queries over UDP and TCP, and their answers.
 
-use super::flow::{Flow, Role};
+use super::flow::{Flow, Phase, Role};
+use super::tcp_names::OutOfStep;
 use super::{Event, FlowId, QueryId, Stack};
 use crate::dns;
 use crate::packet::{self, Ends};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use windlass_base::{Span, Time};
-use windlass_tcp::stream::Stream;
 
 /// The port of DNS.
 pub(super) const PORT: u16 = 53;
@@ -15,8 +15,6 @@ pub(super) const PORT: u16 = 53;
 const ANSWER_WITHIN: Span = Span::from_secs(15);
 /// The longest query over UDP. Anything near it is no query of a stub resolver.
 const UDP_QUERY_LEN_MAX: usize = 4096;
-/// Queries of one TCP connection without an answer, at most. Further ones stay in its buffer.
-const PIPELINED_MAX: usize = 16;
 
 /// Queries that wait for their answers.
 #[derive(Debug)]
@@ -38,17 +36,6 @@ struct Waiting {
 enum Asker {
     Udp(Ends),
     Tcp(FlowId),
-}
-
-/// A TCP connection to the forwarder. Each message follows its length in two bytes (RFC 1035 section
-/// 4.2.2).
-#[derive(Debug, Default)]
-pub(super) struct TcpNames {
-    /// Queries without an answer.
-    waiting: usize,
-    /// Answers that found no room in the connection yet.
-    unsent: VecDeque<u8>,
-    closed: bool,
 }
 
 impl Names {
@@ -102,11 +89,7 @@ impl Stack {
     fn answer_over_tcp(&mut self, now: Time, id: FlowId, answer: &[u8]) {
         let Some((index, flow)) = self.table.get(id) else { return };
         let Role::Names(names) = &mut flow.role else { return };
-        names.waiting -= 1;
-        if let Ok(len) = u16::try_from(answer.len()) {
-            names.unsent.extend(len.to_be_bytes());
-            names.unsent.extend(answer);
-        }
+        names.answer(answer);
         self.serve_names(now, index);
         self.enqueue(index);
     }
@@ -115,53 +98,19 @@ impl Stack {
     pub(super) fn serve_names(&mut self, now: Time, index: u32) {
         let Some(flow) = self.table.at(index) else { return };
         let id = flow.id(index);
-        let Flow { phase: super::Phase::Open(stream), role: Role::Names(own), .. } = flow else {
+        let Flow { phase: Phase::Open(stream), role: Role::Names(own), .. } = flow else {
             return;
         };
         own.send(stream);
-        while own.waiting < PIPELINED_MAX {
-            let Some(message) = take_message(stream) else { break };
-            if dns::is_query(&message) {
-                own.waiting += 1;
-                self.events.push_back(self.names.take(now, Asker::Tcp(id), message));
-            } else {
-                // The stream is out of step: no later byte can be trusted to begin a message.
-                return self.abort(id);
+        loop {
+            match own.take_query(stream) {
+                Ok(Some(message)) => {
+                    self.events.push_back(self.names.take(now, Asker::Tcp(id), message));
+                }
+                Ok(None) => break,
+                Err(OutOfStep) => return self.abort(id),
             }
         }
-        let connection = stream.connection_mut();
-        let ended = connection.peer_closed() && own.waiting == 0 && own.unsent.is_empty();
-        if ended && !own.closed {
-            own.closed = true;
-            connection.close(now);
-        }
+        own.close_after_last(now, stream);
     }
-}
-
-impl TcpNames {
-    /// Writes as many bytes of the answers as fit.
-    fn send(&mut self, stream: &mut Stream) {
-        while !self.unsent.is_empty() {
-            match stream.write(self.unsent.as_slices().0) {
-                Ok(0) => return,
-                Ok(taken) => drop(self.unsent.drain(..taken)),
-                // The connection has ended.
-                Err(_) => return self.unsent.clear(),
-            }
-        }
-    }
-}
-
-/// The next message of the stream, if it has arrived as a whole.
-fn take_message(stream: &mut Stream) -> Option<Vec<u8>> {
-    let [first, second] = stream.peek();
-    let available = first.len() + second.len();
-    let mut bytes = first.iter().chain(second).copied();
-    let len = usize::from(u16::from_be_bytes([bytes.next()?, bytes.next()?]));
-    if available < 2 + len {
-        return None;
-    }
-    let message = bytes.take(len).collect();
-    stream.consume(2 + len).ok()?;
-    Some(message)
 }

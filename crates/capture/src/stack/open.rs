@@ -1,7 +1,8 @@
 //! Connections from their SYN to their end.
 
 use super::flow::{Flow, Phase, Role};
-use super::names::{self, TcpNames};
+use super::names;
+use super::tcp_names::TcpNames;
 use super::{Event, FlowId, Refusal, Stack};
 use crate::packet::Ends;
 use windlass_base::{Ecn, Time};
@@ -83,7 +84,7 @@ impl Stack {
     }
 
     /// Whether the command has closed its sending direction, and all its bytes are consumed.
-    pub fn is_read_to_the_end(&self, id: FlowId) -> bool {
+    pub(crate) fn is_read_to_the_end(&self, id: FlowId) -> bool {
         self.table.stream(id).is_some_and(|stream| {
             let connection = stream.connection();
             connection.peer_closed() && connection.readable() == 0

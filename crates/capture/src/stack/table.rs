@@ -1,18 +1,11 @@
 //! The connections of a stack by number and by their ends, with their timers.
 
-use super::flow::{Flow, Phase};
+use super::flow::{Flow, FlowId, Phase};
 use crate::packet::Ends;
 use slab::Slab;
 use std::collections::BTreeMap;
 use windlass_base::{Deadlines, Time};
 use windlass_tcp::stream::Stream;
-
-/// A connection of a stack. No other connection of the same stack ever has the same.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FlowId {
-    pub(crate) index: u32,
-    pub(crate) serial: u32,
-}
 
 #[derive(Debug, Default)]
 pub(super) struct Table {
@@ -65,7 +58,7 @@ impl Table {
         index
     }
 
-    /// Enters what the flow wants of timers and has of memory.
+    /// Records the flow's next deadline and its buffered bytes.
     pub(super) fn update(&mut self, index: u32) {
         let Some(flow) = self.flows.get_mut(index as usize) else { return };
         let (timer, memory) = (flow.poll_timeout(), flow.memory());

@@ -6,7 +6,6 @@ pub(crate) mod ecn_proxy;
 pub(crate) mod link;
 pub(crate) mod new;
 pub(crate) mod probe;
-pub(crate) mod reference;
 pub(crate) mod sim;
 pub(crate) mod split_ack;
 pub(crate) mod tou;

@@ -31,9 +31,6 @@ pub(crate) fn check() -> Result<(), Failure> {
     Err(Failure::Input(lacks.to_owned()))
 }
 
-/// Does nothing: no view holds the terminal.
-pub(crate) fn restore() {}
-
 /// Refuses the view.
 ///
 /// # Errors

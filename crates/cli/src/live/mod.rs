@@ -10,9 +10,9 @@ mod absent;
 mod drive;
 #[cfg(feature = "live")]
 mod keys;
-#[cfg_attr(not(feature = "live"), allow(dead_code, reason = "nothing is drawn"))]
+#[cfg_attr(not(feature = "live"), expect(dead_code, reason = "nothing is drawn"))]
 mod screen;
-#[cfg_attr(not(feature = "live"), allow(dead_code, reason = "nothing is drawn"))]
+#[cfg_attr(not(feature = "live"), expect(dead_code, reason = "nothing is drawn"))]
 mod series;
 #[cfg(feature = "live")]
 mod terminal;
@@ -30,7 +30,7 @@ pub(crate) use drive::{Live, Panels};
 pub(crate) use screen::Output;
 pub(crate) use screen::{Chart, Row, Screen, Span, Table, Tone};
 pub(crate) use series::{KEPT, Series};
-pub(crate) use terminal::{check, restore};
+pub(crate) use terminal::check;
 
 /// The paragraph about keys in the help of each `--live`.
 pub(crate) const KEYS_HELP: &str = "\

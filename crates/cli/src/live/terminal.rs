@@ -1,6 +1,7 @@
 //! The terminal: the alternate screen and raw mode, given back however the process ends.
 
 use crate::failure::Failure;
+use crate::interrupt;
 use crossterm::cursor::{Hide, Show};
 use crossterm::execute;
 use crossterm::terminal::{
@@ -43,6 +44,7 @@ impl Terminal {
     /// The terminal cannot be set, or keys cannot be read from it.
     pub(super) fn enter() -> io::Result<Terminal> {
         PANIC_HOOK.call_once(|| {
+            interrupt::restore_with(restore);
             let previous = panic::take_hook();
             panic::set_hook(Box::new(move |info| {
                 restore();

@@ -1,6 +1,5 @@
 //! One set of calls for ToU and TCP sockets, to compare them.
 #![expect(unsafe_code, reason = "the calls under test are C's")]
-#![allow(dead_code, reason = "each test uses what it needs")]
 
 use libc::{c_int, c_short, c_void, sockaddr, sockaddr_in, socklen_t};
 use std::mem::{size_of, zeroed};
@@ -47,11 +46,7 @@ macro_rules! call {
     };
 }
 
-#[allow(
-    unused_unsafe,
-    clippy::useless_conversion,
-    reason = "some calls take no pointer; types differ"
-)]
+#[expect(unused_unsafe, reason = "some calls take no pointer")]
 impl Api {
     pub(crate) fn socket(self, domain: c_int, kind: c_int, protocol: c_int) -> Outcome {
         call!(self, tou_socket, socket(domain, kind, protocol))

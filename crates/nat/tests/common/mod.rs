@@ -1,5 +1,4 @@
 //! Endpoints and packets that several tests need.
-#![allow(dead_code, reason = "each test uses a part")]
 
 pub(crate) mod packets;
 

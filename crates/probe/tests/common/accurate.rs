@@ -1,5 +1,4 @@
 //! AccECN for a server that speaks classic ECN only: translates between the two.
-#![allow(dead_code, reason = "each test uses a part")]
 
 use super::server::Server;
 use std::cell::Cell;

@@ -1,5 +1,4 @@
 //! Servers of the engine whose controller is identified, in virtual time.
-#![allow(dead_code, reason = "each test uses a part")]
 
 use super::server::{EngineServer, Server, page, says};
 use super::{Path, World};

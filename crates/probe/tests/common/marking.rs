@@ -1,5 +1,4 @@
 //! A path that marks a packet of the server, as a congested router does.
-#![allow(dead_code, reason = "each test uses a part")]
 
 use super::accurate::translated;
 use super::server::Server;

@@ -1,5 +1,4 @@
 //! A world for probes: servers made of the engine, and hostile ones, behind a path in virtual time.
-#![allow(dead_code, reason = "each test uses a part")]
 
 pub(crate) mod accurate;
 pub(crate) mod engine;

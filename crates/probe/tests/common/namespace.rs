@@ -1,5 +1,4 @@
 //! The driver in network namespaces: against a server behind a TUN device, and against this machine's kernel.
-#![allow(dead_code, reason = "each test uses a part")]
 
 use super::server::Server;
 use std::collections::VecDeque;

@@ -1,10 +1,7 @@
 //! Servers for the tests: those of the library, and some that only tests need.
-#![allow(dead_code, unused_imports, reason = "each test uses a part")]
 
 use std::sync::Arc;
-pub(crate) use windlass_probe::serve::{
-    Answer, EngineServer, Outgoing, Raw, Says, Server, Speaker, page, says,
-};
+pub(crate) use windlass_probe::serve::*;
 use windlass_tcp::cc::Reno;
 use windlass_tcp::{Config, Profile};
 

@@ -35,10 +35,10 @@ use nonces::{Newest, Nonces, Serial};
 use peers::Peers;
 use registrations::{Registration, Registrations, Unregistered};
 use relay::Relay;
-#[cfg_attr(not(feature = "daemon"), allow(unused_imports))]
+#[cfg(feature = "daemon")]
 pub(crate) use shares::Shares;
 use source::Credits;
-#[cfg_attr(not(feature = "daemon"), allow(unused_imports))]
+#[cfg(feature = "daemon")]
 pub(crate) use source::{Buckets, Secret};
 
 pub use allocations::AllocationId;

@@ -1,7 +1,5 @@
 //! Small scenarios for tests.
 
-#![allow(dead_code, unreachable_pub, reason = "each test file uses some of these")]
-
 use std::cell::RefCell;
 use std::rc::Rc;
 use windlass_aqm::{Config as Queue, DropTailConfig, Limit, RedConfig};
@@ -16,7 +14,7 @@ use windlass_tcp::{Profile, cc};
 
 /// Notes when packets arrive at a node, and which.
 #[derive(Clone, Default)]
-pub struct Witness(pub Rc<RefCell<Vec<(Time, Packet)>>>);
+pub(crate) struct Witness(pub(crate) Rc<RefCell<Vec<(Time, Packet)>>>);
 
 impl Middlebox for Witness {
     fn handle_packet(&mut self, now: Time, packet: Packet, out: &mut Vec<Packet>) {
@@ -26,7 +24,7 @@ impl Middlebox for Witness {
 }
 
 /// The times in nanoseconds at which packets arrive at node 1.
-pub fn arrivals(scenario: &Scenario) -> Vec<u64> {
+pub(crate) fn arrivals(scenario: &Scenario) -> Vec<u64> {
     let witness = Witness::default();
     let mut simulation = Simulation::new(scenario, 1).expect("a sound scenario");
     simulation.add_middlebox(1, witness.clone());
@@ -36,27 +34,27 @@ pub fn arrivals(scenario: &Scenario) -> Vec<u64> {
 }
 
 /// Host 0 sends UDP packets of 512 bytes at `rate` Mbit/s over 10 Mbit/s and 1 ms to host 1.
-pub fn cbr(rate: f64, queue: u32) -> Scenario {
+pub(crate) fn cbr(rate: f64, queue: u32) -> Scenario {
     let wire = || channel(mbit(10.0), ms(1.0), drop_tail(queue));
     let mut scenario = pair(wire(), wire(), Span::from_secs(1));
     scenario.udp.push(udp(0, 1, 512, mbit(rate)));
     scenario
 }
 
-pub fn ms(millis: f64) -> Span {
+pub(crate) fn ms(millis: f64) -> Span {
     Span::from_secs_f64(millis / 1e3)
 }
 
-pub fn mbit(rate: f64) -> Option<BitRate> {
+pub(crate) fn mbit(rate: f64) -> Option<BitRate> {
     BitRate::from_bits_per_sec((rate * 1e6) as u64)
 }
 
-pub fn drop_tail(packets: u32) -> Queue {
+pub(crate) fn drop_tail(packets: u32) -> Queue {
     Queue::DropTail(DropTailConfig { limit: Limit::Packets(packets) })
 }
 
 /// The bottleneck's queue of Hamann 1999.
-pub fn red() -> Queue {
+pub(crate) fn red() -> Queue {
     Queue::Red(RedConfig {
         limit: Limit::Packets(500),
         min: 10.0,
@@ -66,7 +64,7 @@ pub fn red() -> Queue {
     })
 }
 
-pub fn channel(rate: Option<BitRate>, delay: Span, queue: Queue) -> Channel {
+pub(crate) fn channel(rate: Option<BitRate>, delay: Span, queue: Queue) -> Channel {
     Channel {
         rate,
         delay,
@@ -78,12 +76,12 @@ pub fn channel(rate: Option<BitRate>, delay: Span, queue: Queue) -> Channel {
     }
 }
 
-pub fn link(a: NodeId, b: NodeId, there: Channel, back: Channel) -> Link {
+pub(crate) fn link(a: NodeId, b: NodeId, there: Channel, back: Channel) -> Link {
     Link { name: format!("{a}-{b}"), a, b, forward: there, backward: back }
 }
 
 /// A scenario of two hosts with one link between them and nothing on it.
-pub fn pair(there: Channel, back: Channel, duration: Span) -> Scenario {
+pub(crate) fn pair(there: Channel, back: Channel, duration: Span) -> Scenario {
     Scenario {
         name: "pair".into(),
         description: String::new(),
@@ -102,7 +100,7 @@ pub fn pair(there: Channel, back: Channel, duration: Span) -> Scenario {
 
 /// Routers 0 and 1 with `bottleneck` between them; for each access delay a sender with 10 Mbit/s
 /// and a receiver right behind the other router.
-pub fn dumbbell(bottleneck: Channel, access_delays: &[Span], duration: Span) -> Scenario {
+pub(crate) fn dumbbell(bottleneck: Channel, access_delays: &[Span], duration: Span) -> Scenario {
     let mut nodes = vec!["left".into(), "right".into()];
     let back = channel(bottleneck.rate, bottleneck.delay, drop_tail(500));
     let mut links = vec![link(0, 1, bottleneck, back)];
@@ -126,7 +124,7 @@ pub fn dumbbell(bottleneck: Channel, access_delays: &[Span], duration: Span) -> 
 }
 
 /// The TCP of Hamann 1999 with a controller; `ecn` with the receiver's echo once per CE.
-pub fn ns2_flow(from: NodeId, to: NodeId, controller: &str, ecn: bool) -> Flow {
+pub(crate) fn ns2_flow(from: NodeId, to: NodeId, controller: &str, ecn: bool) -> Flow {
     let congestion = cc::by_name(controller).expect("a known controller");
     let mut config = Profile::Ns2Reno.config(472, congestion);
     config.window.limit = Some(128 * 472);
@@ -147,7 +145,7 @@ pub fn ns2_flow(from: NodeId, to: NodeId, controller: &str, ecn: bool) -> Flow {
 }
 
 /// Today's TCP, with a handshake.
-pub fn modern_flow(from: NodeId, to: NodeId, app: TcpApp) -> Flow {
+pub(crate) fn modern_flow(from: NodeId, to: NodeId, app: TcpApp) -> Flow {
     let congestion = cc::by_name("cubic").expect("a known controller");
     let config = Profile::Rfc5681.config(1460, congestion);
     Flow {
@@ -163,7 +161,7 @@ pub fn modern_flow(from: NodeId, to: NodeId, app: TcpApp) -> Flow {
     }
 }
 
-pub fn udp(from: NodeId, to: NodeId, packet_bytes: u32, rate: Option<BitRate>) -> UdpFlow {
+pub(crate) fn udp(from: NodeId, to: NodeId, packet_bytes: u32, rate: Option<BitRate>) -> UdpFlow {
     UdpFlow {
         name: "udp".into(),
         from,

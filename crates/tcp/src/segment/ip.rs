@@ -19,7 +19,7 @@ const DONT_FRAGMENT: u8 = 0x40;
 
 /// The addresses of a packet, both of one family.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the fields are those of every IP header")]
+#[expect(missing_docs, reason = "the names say all")]
 pub enum Addresses {
     V4 { source: Ipv4Addr, destination: Ipv4Addr },
     V6 { source: Ipv6Addr, destination: Ipv6Addr },

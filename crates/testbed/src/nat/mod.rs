@@ -212,12 +212,6 @@ impl Crossing {
         router.ip(&format!("{} route replace default via {internet}", version(self.family)));
     }
 
-    /// The counters of the user-space NATs before a host, the nearest first.
-    pub fn nat_stats(&self, host: usize) -> Vec<windlass_nat::Stats> {
-        let site = &self.sites[host.min(self.sites.len() - 1)];
-        site.nats.iter().map(Driver::stats).collect()
-    }
-
     fn add_site(&mut self, prefix: &str, index: usize, gateway: Gateway) -> Site {
         let (family, number) = (self.family, 2 + index as u8);
         let private = |host| plan::private(family, 0, if host == 2 { number } else { host });

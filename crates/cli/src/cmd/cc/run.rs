@@ -27,13 +27,13 @@ pub(crate) fn main(command: Cc) -> Result<(), Failure> {
 
 fn failure(error: Error) -> Failure {
     match error {
-        Error::BadName(_) | Error::BadParameter(_) => Failure::Input(error.to_string()),
+        Error::BadParameter(_) => Failure::Input(error.to_string()),
         _ => Failure::Work(error.to_string()),
     }
 }
 
 fn parse(name: &str) -> Result<Name, Failure> {
-    name.parse().map_err(failure)
+    name.parse::<Name>().map_err(|error| Failure::Input(error.to_string()))
 }
 
 fn load_new_ecn(args: &CcLoad) -> Result<(), Failure> {

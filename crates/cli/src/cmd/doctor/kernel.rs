@@ -1,6 +1,6 @@
 //! Checks of the kernel.
 
-use super::check::Finding::{self, Missing, Present};
+use super::finding::Finding::{self, Missing, Present};
 #[cfg(target_os = "linux")]
 use nix::sys::socket::sockopt;
 use std::fs;

@@ -1,7 +1,7 @@
 //! Facts about this process and its user: programs, capabilities, Python.
 
-use super::check::Capability;
-use super::check::Finding::{self, Missing, Present};
+use super::capability::Capability;
+use super::finding::Finding::{self, Missing, Present};
 use std::env;
 use std::ffi::OsString;
 use std::fs;

@@ -1,7 +1,9 @@
 //! `windlass doctor`: what this machine has and lacks for which tool.
 
 pub(crate) mod args;
+mod capability;
 mod check;
+mod finding;
 mod kernel;
 mod machine;
 #[cfg_attr(not(target_os = "linux"), path = "no_namespaces.rs")]
@@ -28,10 +30,10 @@ pub(crate) fn main(args: &Doctor) -> Result<(), Failure> {
         true => stdout::line(&print::json(&examined))?,
         false => stdout::line(&print::text(&examined))?,
     }
-    let lacking: Vec<&str> =
+    let unready: Vec<&str> =
         examined.iter().filter(|tool| !tool.ready()).map(|tool| tool.tool.name).collect();
-    match lacking.is_empty() {
+    match unready.is_empty() {
         true => Ok(()),
-        false => Err(Failure::Work(format!("something is missing for {}", lacking.join(", ")))),
+        false => Err(Failure::Work(format!("something is missing for {}", unready.join(", ")))),
     }
 }

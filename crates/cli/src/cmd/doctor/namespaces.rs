@@ -1,6 +1,6 @@
 //! Can this user make a network namespace? It is tried, in a child that ends with it.
 
-use super::check::Finding::{self, Missing, Present};
+use super::finding::Finding::{self, Missing, Present};
 use crate::failure::Failure;
 use std::env;
 use std::fs;

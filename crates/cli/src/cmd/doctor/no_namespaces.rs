@@ -1,6 +1,6 @@
 //! Network namespaces, where there are none.
 
-use super::check::Finding::{self, Missing};
+use super::finding::Finding::{self, Missing};
 use crate::failure::Failure;
 
 /// Tells why.

@@ -1,6 +1,6 @@
 //! The findings as text and as JSON.
 
-use super::check::Finding;
+use super::finding::Finding;
 use super::machine::Machine;
 use super::tools::{Need, Tool};
 use crate::envelope::Document;

@@ -1,6 +1,7 @@
 //! Which tool needs what. A new tool is a new entry here.
 
-use super::check::{Capability, Check};
+use super::capability::Capability;
+use super::check::Check;
 
 /// A tool and all that it needs of a machine.
 #[derive(Debug)]

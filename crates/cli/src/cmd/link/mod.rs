@@ -1,7 +1,7 @@
 //! `windlass link`.
 #![cfg_attr(
     not(target_os = "linux"),
-    allow(dead_code, reason = "the options are read, and the link says that it needs Linux")
+    expect(dead_code, reason = "the options are read, and the link says that it needs Linux")
 )]
 
 pub(crate) mod args;

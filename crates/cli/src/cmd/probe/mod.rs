@@ -10,6 +10,8 @@ mod run;
 #[cfg(target_os = "linux")]
 mod serve;
 #[cfg(target_os = "linux")]
+mod settings;
+#[cfg(target_os = "linux")]
 mod survey;
 
 pub(crate) use run::main;

@@ -1,22 +1,19 @@
 //! `windlass probe`.
 
-use super::args::{MeasureArgs, Probe, ProbeCommand};
+use super::args::{Probe, ProbeCommand};
+use super::settings::settings;
 use super::{judge, print, serve, survey};
 use crate::failure::Failure;
 use crate::{interrupt, stdout};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::IsTerminal;
 use std::process::ExitCode;
-use std::sync::Arc;
 use windlass_probe::burst::BurstOutcome;
-use windlass_probe::cca::Library;
-use windlass_probe::dialogue::{Exchange, unescape};
 use windlass_probe::linux::{Driver, measure};
-use windlass_probe::session::{Family, Outcome};
-use windlass_probe::{PARTS_POLITE, Session, Settings, Target, Test, tls};
+use windlass_probe::session::Outcome;
+use windlass_probe::{Session, Settings, Target};
 
 const UNDECIDED: u8 = 3;
 const NOT_MEASURED: u8 = 4;
@@ -80,62 +77,6 @@ fn burst_exit_code(outcome: &BurstOutcome) -> ExitCode {
         (Some(_), _) => ExitCode::SUCCESS,
         (None, false) => ExitCode::from(UNDECIDED),
         (None, true) => ExitCode::from(NOT_MEASURED),
-    }
-}
-
-/// How to measure: `tests` unless others are asked for.
-pub(super) fn settings(letters: &[Test], args: &MeasureArgs) -> Result<Settings, Failure> {
-    let split: Vec<Test> = args.split.iter().map(|parts| Test::Split(*parts)).collect();
-    let mut tests: Vec<Test> = Vec::new();
-    for test in if split.is_empty() { letters } else { &split } {
-        if !tests.contains(test) {
-            tests.push(*test);
-        }
-    }
-    let most = tests.iter().map(|test| test.parts()).max().unwrap_or(1);
-    if most > PARTS_POLITE && !args.force {
-        return Err(Failure::Input(format!(
-            "--split {most}: more than {PARTS_POLITE} ACKs for a segment burden the server and the \
-             path; --force says that you mean it"
-        )));
-    }
-    let tls = tls::client_config().map_err(|error| Failure::Work(format!("TLS: {error}")))?;
-    Ok(Settings {
-        tests,
-        bursts: Vec::new(),
-        runs: args.runs,
-        acks: args.acks,
-        timeout: args.timeout,
-        patience: args.patience,
-        mss: args.mss,
-        family: match (args.v4, args.v6) {
-            (true, _) => Some(Family::V4),
-            (_, true) => Some(Family::V6),
-            _ => None,
-        },
-        user_agent: args.user_agent.clone(),
-        ecn: args.ecn || args.cca,
-        controllers: args.cca.then(library).transpose()?,
-        scheme: args.dialogue,
-        exchange: Exchange::new(to_send(args)?, args.until.as_deref())
-            .map_err(|error| Failure::Input(format!("--until: {error}")))?,
-        tls,
-    })
-}
-
-/// The signatures of known controllers.
-fn library() -> Result<Arc<Library>, Failure> {
-    let library = Library::measured();
-    library.map(Arc::new).map_err(|error| Failure::Work(format!("library of controllers: {error}")))
-}
-
-/// The bytes of `--send`: the text, or those of the file behind an @.
-fn to_send(args: &MeasureArgs) -> Result<Vec<u8>, Failure> {
-    let fault = |what: String| Failure::Input(format!("--send: {what}"));
-    match args.send.as_deref().map(|text| text.strip_prefix('@').ok_or(text)) {
-        None => Ok(Vec::new()),
-        Some(Ok(file)) => fs::read(file).map_err(|error| fault(format!("{file}: {error}"))),
-        Some(Err(text)) => unescape(text).map_err(fault),
     }
 }
 

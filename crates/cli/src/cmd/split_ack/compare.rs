@@ -27,8 +27,8 @@ pub(super) fn pairs(baseline: &[Connection], split: &[Connection]) -> Vec<Pair> 
     let mut found = Vec::new();
     for alike in ALIKE {
         after.retain(|&i| {
-            let place = before.iter().position(|&j| alike(&baseline[j], &split[i]));
-            let partner = place.map(|place| before.remove(place));
+            let position = before.iter().position(|&j| alike(&baseline[j], &split[i]));
+            let partner = position.map(|position| before.remove(position));
             found.extend(partner.map(|j| (j, i)));
             partner.is_none()
         });

@@ -1,7 +1,7 @@
 //! The tables of connections and of rounds.
 
 use super::compare::{Pair, ratio};
-use super::run::Measured;
+use super::measured::Measured;
 use crate::stdout;
 use windlass_split_ack::{Connection, ROUNDS_MAX, Round, Transfer};
 
@@ -20,7 +20,7 @@ const HEADER: [&str; 9] = [
 /// The tables of one run as text.
 pub(super) fn text(run: &Measured) -> String {
     let mut parts = vec![table(run)];
-    parts.extend(run.connections.iter().filter_map(course));
+    parts.extend(run.connections.iter().filter_map(round_table));
     parts.join("\n\n")
 }
 
@@ -45,7 +45,7 @@ pub(super) fn comparison(
     }));
     let alone = |(i, connection): (usize, &Connection), paired: fn(&Pair) -> usize, when: &str| {
         let alone = pairs.iter().all(|pair| paired(pair) != i);
-        alone.then(|| Some(format!("only {when}: {}", course(connection)?))).flatten()
+        alone.then(|| Some(format!("only {when}: {}", round_table(connection)?))).flatten()
     };
     let before = baseline.connections.iter().enumerate();
     parts.extend(before.filter_map(|one| alone(one, |pair| pair.baseline, "without splitting")));
@@ -87,7 +87,7 @@ fn ends(connection: &Connection) -> String {
 }
 
 /// The rounds of a connection, if they were kept.
-fn course(connection: &Connection) -> Option<String> {
+fn round_table(connection: &Connection) -> Option<String> {
     let transfer = connection.transfer.as_ref()?;
     if transfer.rounds.is_empty() {
         return Some(format!("{}: no data", ends(connection)));

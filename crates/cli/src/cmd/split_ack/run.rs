@@ -2,6 +2,7 @@
 
 use super::args::SplitAck;
 use super::compare::{Pair, pairs};
+use super::measured::Measured;
 use super::print;
 use crate::envelope::Document;
 use crate::failure::{self, Failure};
@@ -12,8 +13,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use windlass_probe::PARTS_POLITE;
 use windlass_split_ack::{
-    Cgroup, Connection, Hook, NOT_FOUND, Runner, Settings, Splitter, Streams, check_capabilities,
-    status_after,
+    Cgroup, Hook, NOT_FOUND, Runner, Settings, Splitter, Streams, check_capabilities, status_after,
 };
 
 /// As env(1), nice(1) and timeout(1) have it.
@@ -37,22 +37,6 @@ struct Report<'a> {
 struct Compared<'a> {
     baseline: &'a Measured,
     pairs: &'a [Pair],
-}
-
-/// Results of one run of the command.
-#[derive(Serialize)]
-pub(super) struct Measured {
-    pub exit_status: u8,
-    pub connections: Vec<Connection>,
-    /// Packets of connections that found no room in the table.
-    pub packets_missed: u64,
-    #[serde(skip)]
-    interfaces: Vec<String>,
-    #[serde(skip)]
-    hook: Hook,
-    /// The signal that asked windlass to end during the run, as an exit status.
-    #[serde(skip)]
-    asked: Option<u8>,
 }
 
 /// Why there is no report.

@@ -6,7 +6,7 @@ mod results;
 mod summary;
 
 use super::args::Survey as Args;
-use super::run::settings;
+use super::settings::settings;
 use crate::envelope::Document;
 use crate::failure::{self, Failure};
 use crate::{interrupt, stdout};
