@@ -2,7 +2,7 @@
 #![allow(dead_code, unused_imports, reason = "each test uses a part")]
 
 use std::sync::Arc;
-pub(crate) use windlass_probe::serve::{
+pub(crate) use windlass_probe_serve::{
     Answer, EngineServer, Outgoing, Raw, Says, Server, Speaker, page, says,
 };
 use windlass_tcp::cc::Reno;

@@ -11,11 +11,10 @@ use std::fs;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::Arc;
-use windlass_probe::burst::BurstOutcome;
 use windlass_probe::cca::Library;
 use windlass_probe::dialogue::{Exchange, unescape};
 use windlass_probe::linux::{Driver, measure};
-use windlass_probe::session::{Family, Outcome};
+use windlass_probe::session::{BurstOutcome, Family, Outcome};
 use windlass_probe::{PARTS_POLITE, Session, Settings, Target, Test, tls};
 
 const UNDECIDED: u8 = 3;
@@ -76,7 +75,7 @@ fn sizes(asked: &[u16]) -> Vec<u16> {
 }
 
 fn burst_exit_code(outcome: &BurstOutcome) -> ExitCode {
-    match (&outcome.difference, outcome.runs.is_empty()) {
+    match (&outcome.verdict.difference, outcome.runs.is_empty()) {
         (Some(_), _) => ExitCode::SUCCESS,
         (None, false) => ExitCode::from(UNDECIDED),
         (None, true) => ExitCode::from(NOT_MEASURED),
