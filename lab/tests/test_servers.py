@@ -232,7 +232,7 @@ def test_other_counts_than_the_arithmetic_says_are_detected(lab, canned, tmp_pat
 
 
 def test_every_stack_that_is_served_is_one_of_the_binarys(repository):
-    source = (repository / "crates/probe/src/serve/stack.rs").read_text()
+    source = (repository / "crates/probe-serve/src/stack.rs").read_text()
     every = [*plan.SYSTEMS, *plan.OTHERS, plan.COUNTER]
     for case in every:
         if isinstance(case.server, EngineServer):

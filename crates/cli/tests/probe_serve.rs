@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use windlass_probe::serve::page;
+use windlass_probe_serve::page;
 use windlass_testbed::{Namespace, Need, PATIENCE, skip_unless, text};
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";

@@ -13,8 +13,7 @@ use std::env;
 use std::net::IpAddr;
 use std::process::ExitCode;
 use windlass_base::Span;
-use windlass_probe::linux;
-use windlass_probe::serve::Network;
+use windlass_probe_serve::Network;
 
 fn main() -> ExitCode {
     match serve(&env::args().skip(1).collect::<Vec<_>>()) {
@@ -45,5 +44,5 @@ fn serve(arguments: &[String]) -> Result<std::convert::Infallible, Box<dyn std::
     };
     let network =
         Network::with_servers(vec![(address, server)], Span::from_millis(rtt_ms.parse()?));
-    Ok(linux::serve(network, device, || println!("serving"))?)
+    Ok(windlass_probe_serve::serve(network, device, || println!("serving"))?)
 }

@@ -1,6 +1,6 @@
 //! The part of HTTP/1.1 that a measurement needs: a GET request and the head of the answer.
 
-use crate::target::{check_host, written_host};
+use crate::host::{check_host, written_host};
 use serde::Serialize;
 use url::Url;
 use windlass_base::printable;
@@ -19,7 +19,7 @@ pub(crate) const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
 pub const USER_AGENT: &str = concat!("windlass-probe/", env!("CARGO_PKG_VERSION"));
 
 /// The request for `url`. Connection: close, so that FIN marks the end of the answer.
-pub fn request(url: &Url, user_agent: &str) -> Vec<u8> {
+pub(crate) fn request(url: &Url, user_agent: &str) -> Vec<u8> {
     a_request(url, user_agent, "close")
 }
 
@@ -67,7 +67,7 @@ impl Head {
     /// # Errors
     ///
     /// The error says why the host of the target is no strict address and no name.
-    pub fn redirect_from(&self, url: &Url) -> Result<Option<Url>, String> {
+    pub(crate) fn redirect_from(&self, url: &Url) -> Result<Option<Url>, String> {
         let location = self.location.as_deref();
         let redirects = matches!(self.status, 301 | 302 | 303 | 307 | 308);
         let Some(location) = location.filter(|_| redirects) else { return Ok(None) };
@@ -104,7 +104,7 @@ pub(crate) enum Parsed {
 /// The beginning of an answer as it arrives: interim answers, and the head of the final one. Interim answers
 /// (RFC 9110 section 15.2) have a status of 1xx, no content, and may be several. 101 is a final one here: the
 /// request asks for no other protocol, so what follows is the server's own.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Reader {
     /// Bytes of the interim answers so far.
     interim_bytes: usize,

@@ -1,6 +1,7 @@
 //! The target as a user names it, and the URLs that it may mean.
 
 use crate::dialogue::{Dialogue, Exchange, Scheme};
+use crate::host::check_host;
 use std::net::Ipv6Addr;
 use url::Url;
 use windlass_base::address::{Host, parse_host};
@@ -60,36 +61,6 @@ fn parse_url(text: &str) -> Result<Url, String> {
     Dialogue::of(&url, "", &Exchange::default())?;
     check_host(&url, text)?;
     Ok(url)
-}
-
-/// Refuses a URL whose host is no strict address and no name. The URL parser reads 010.0.0.1 as 8.0.0.1
-/// where the scheme is one of the web's, so the host has to stand so in the `text` of the URL.
-///
-/// # Errors
-///
-/// The error says what is wrong with the host.
-pub(crate) fn check_host(url: &Url, text: &str) -> Result<(), String> {
-    match url.host() {
-        Some(url::Host::Domain(name)) => parse_host(name).map(|_| ()).map_err(String::from),
-        Some(url::Host::Ipv4(address)) => {
-            let written = written_host(text);
-            if written == Some(&address.to_string()) {
-                return Ok(());
-            }
-            let why = written.and_then(|host| parse_host(host).err());
-            Err(why.map_or_else(|| format!("{text:?}: write the host as {address}"), String::from))
-        }
-        Some(url::Host::Ipv6(_)) | None => Ok(()),
-    }
-}
-
-/// The host in the text of a URL, or of a reference that begins with `//` (RFC 3986 section 4.2).
-pub(crate) fn written_host(text: &str) -> Option<&str> {
-    let (scheme, rest) = text.split_once("//")?;
-    let authority = rest.split(['/', '?', '#', '\\']).next()?;
-    let host_port = authority.rsplit('@').next()?;
-    let host = host_port.split(':').next()?;
-    (scheme.is_empty() || scheme.ends_with(':')).then_some(host)
 }
 
 /// Refuses an address with the length of a prefix: a target is one host, and the length would be a path.

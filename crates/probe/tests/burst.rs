@@ -8,7 +8,8 @@ use common::{PATH, Path, World, settings};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use windlass_base::{Span, Time};
-use windlass_probe::burst::{BurstOutcome, Estimate, SizeRow};
+use windlass_probe::burst::{Estimate, SizeRow};
+use windlass_probe::session::BurstOutcome;
 use windlass_probe::{Ending, Session, Settings, Target};
 use windlass_tcp::cc::ControllerFactory;
 use windlass_tcp::{Config, Profile};
@@ -90,7 +91,7 @@ fn engine(config: Config) -> impl Server {
 }
 
 fn row(outcome: &BurstOutcome, packets: u32) -> &SizeRow {
-    outcome.sizes.iter().find(|row| row.packets == packets).expect("a size")
+    outcome.verdict.sizes.iter().find(|row| row.packets == packets).expect("a size")
 }
 
 fn is_near(ms: Option<f64>, expected: f64) -> bool {
@@ -134,10 +135,14 @@ fn a_queue_adds_the_time_of_the_packets_before_and_loses_those_without_a_place()
         let most = row(&outcome, 64);
         // The first run shows which way to grow loses nothing.
         let measured = u64::from(most.runs.1);
-        assert!(measured + 1 >= u64::from(RUNS), "stack {index}: {most:?} {:?}", outcome.notes);
+        assert!(
+            measured + 1 >= u64::from(RUNS),
+            "stack {index}: {most:?} {:?}",
+            outcome.verdict.notes
+        );
         assert_eq!((most.sent, most.lost), (measured * 64, measured * 23), "stack {index}");
         assert!(is_near(most.added_ms, PLACES as f64 * PACKET_MS), "stack {index}: {most:?}");
-        let difference = outcome.difference.expect("two sizes");
+        let difference = outcome.verdict.difference.expect("two sizes");
         assert!((difference.added_ms.value - 39.0 * PACKET_MS).abs() < 0.01, "{difference:?}");
         let Estimate { value, low, high } = difference.loss;
         assert!((value - 23.0 / 64.0).abs() < 1e-9 && low > 0.0 && high < 0.5, "{difference:?}");
@@ -165,14 +170,14 @@ fn a_flight_that_needs_more_than_the_queue_is_not_reached() {
     assert_eq!(row(&outcome, 64).runs, (5, 0));
     assert!(outcome.runs.iter().any(|run| run.ending == Ending::LostBefore), "{outcome:?}");
     let note = "5 of 5 runs with 64 packets: a packet was lost while the window grew";
-    assert!(outcome.notes.iter().any(|said| said == note), "{:?}", outcome.notes);
-    assert_eq!(outcome.difference.expect("two sizes").packets, 16);
+    assert!(outcome.verdict.notes.iter().any(|said| said == note), "{:?}", outcome.verdict.notes);
+    assert_eq!(outcome.verdict.difference.expect("two sizes").packets, 16);
 }
 
 #[test]
 fn without_a_bottleneck_there_is_no_difference_and_its_bound_is_reported() {
     let outcome = measure(PATH, 1, engine(config(Profile::Linux, 10)), sizes(&[2, 10], 5));
-    let difference = outcome.difference.expect("two sizes");
+    let difference = outcome.verdict.difference.expect("two sizes");
     assert!(is_near(Some(difference.added_ms.value), 0.0), "{difference:?}");
     let said = difference.to_string();
     assert!(said.starts_with("no certain difference between 10 packets at once and 2;"), "{said}");
@@ -187,7 +192,7 @@ fn random_loss_is_found_within_its_interval() {
         assert!(row.runs.1 >= 40, "{row:?}");
         assert!(row.loss.low < 0.05 && 0.05 < row.loss.high && row.loss.high < 0.13, "{row:?}");
     }
-    let loss = outcome.difference.expect("two sizes").loss;
+    let loss = outcome.verdict.difference.expect("two sizes").loss;
     assert!(loss.low < 0.0 && loss.high > 0.0, "{loss:?}");
 }
 
@@ -204,7 +209,10 @@ fn without_window_scaling_only_bursts_up_to_64_kb_are_measured() {
     let config = config(Profile::Linux, 10).with(|c| c.extensions.window_scaling = false);
     let outcome = measure(PATH, 1, engine(config), sizes(&[2, 32, 64], 2));
     let sizes: Vec<(u32, (u32, u32))> =
-        outcome.sizes.iter().map(|row| (row.packets, row.runs)).collect();
+        outcome.verdict.sizes.iter().map(|row| (row.packets, row.runs)).collect();
     assert_eq!(sizes, [(2, (2, 2)), (32, (2, 2))]);
-    assert!(outcome.notes.iter().any(|note| note.starts_with("64 packets: ")), "{outcome:?}");
+    assert!(
+        outcome.verdict.notes.iter().any(|note| note.starts_with("64 packets: ")),
+        "{outcome:?}"
+    );
 }

@@ -5,7 +5,10 @@ mod common;
 
 use std::sync::Arc;
 use windlass_base::Span;
-use windlass_probe::cca::{self, Controller, Library, Round, Sample, Show, Signature, Trace};
+use windlass_probe::cca::{
+    self, Controller, Library, Round, Sample, ScriptOrder, Show, Signature, Trace,
+};
+use windlass_probe::ecn::Ask;
 use windlass_probe::http::Head;
 use windlass_probe::session::Step;
 use windlass_probe::{Ending, Purpose, Report, Session, Settings, Target};
@@ -128,6 +131,7 @@ fn a_trial_takes_the_least_round_trip_time_of_earlier_handshakes_and_waits_befor
     assert_eq!(session.pause_min(), Span::ZERO);
     session.handle_report(report(21.0));
     let Step::Connect { order, .. } = session.step() else { panic!("no trial") };
-    assert_eq!((order.purpose, order.path_rtt), (Purpose::Identify, Some(Span::from_millis(21))));
+    let trial = ScriptOrder { ecn: Some(Ask::Accurate), path_rtt: Some(Span::from_millis(21)) };
+    assert_eq!(order.purpose, Purpose::Identify(trial));
     assert_eq!(session.pause_min(), Span::from_secs(1));
 }

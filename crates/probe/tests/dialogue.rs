@@ -5,9 +5,9 @@ mod common;
 
 use common::server::{EngineServer, Outgoing, Speaker, config, says};
 use common::{PATH, World, settings};
-use windlass_probe::classify::{Limit, Reaction};
 use windlass_probe::dialogue::{Exchange, Scheme};
 use windlass_probe::session::{Failure, Outcome, WindowAfter};
+use windlass_probe::split::{Limit, Reaction};
 use windlass_probe::{Ending, Session, Settings, Target, Test};
 use windlass_tcp::Profile;
 

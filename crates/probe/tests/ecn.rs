@@ -8,10 +8,10 @@ use common::{PATH, World, order, settings};
 use std::cell::RefCell;
 use std::rc::Rc;
 use windlass_base::{Ecn, Span, Time};
-use windlass_probe::ecn::{AccEcnOption, Answer, Ask, Capability, Echo, EcnFields, Mode, Trial};
+use windlass_probe::ecn::{Answer, Ask, Capability, Echo, Mode, Trial};
 use windlass_probe::session::Outcome;
 use windlass_probe::survey::HostRow;
-use windlass_probe::wire::{self, Flow, Received};
+use windlass_probe::wire::{self, AccEcnOption, EcnFields, Flow, Received};
 use windlass_probe::{Ending, Order, Purpose, Report, Session, Settings, Target, Test};
 use windlass_tcp::{Flags, Options, Profile, Segment, SeqNumber};
 

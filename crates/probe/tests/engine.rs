@@ -6,10 +6,10 @@ mod common;
 use common::server::{EngineServer, config, page, redirect, says};
 use common::{A_TO_E_AND_S, PATH, Path, World, settings};
 use windlass_base::Span;
-use windlass_probe::classify::{Limit, Reaction};
-use windlass_probe::serve::{Spec, Stack};
 use windlass_probe::session::{Failure, Outcome};
+use windlass_probe::split::{Limit, Reaction};
 use windlass_probe::{Ending, Session, Settings, Target, Test};
+use windlass_probe_serve::{Spec, Stack};
 use windlass_tcp::{Config, Profile};
 
 const V4: &str = "192.0.2.1:80";

@@ -9,7 +9,7 @@ use common::{A_TO_E_AND_S, Path, World, settings};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use windlass_base::{Span, Time};
-use windlass_probe::classify::{Limit, Reaction, Verdict};
+use windlass_probe::split::{Limit, Reaction, Verdict};
 use windlass_probe::wire::{self, Kind, Meta};
 use windlass_probe::{Session, Target};
 use windlass_tcp::cc::{ControllerFactory, Reno};

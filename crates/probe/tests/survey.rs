@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use windlass_base::{Deadlines, Rng, Span, Time};
-use windlass_probe::serve::{Network, Spec, Stack, generate, read, write};
 use windlass_probe::survey::{Action, HostRow, Pace, Survey};
 use windlass_probe::wire::{self, Flow, Meta};
 use windlass_probe::{Probe, Test};
+use windlass_probe_serve::{Network, Spec, Stack, generate, read, write};
 use windlass_tcp::cc;
 
 /// A survey of a network, and what it did.

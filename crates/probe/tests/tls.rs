@@ -11,9 +11,9 @@ use rustls::{ServerConfig, ServerConnection, SupportedProtocolVersion};
 use std::io::{Read, Write};
 use std::sync::Arc;
 use windlass_base::Span;
-use windlass_probe::classify::Reaction;
 use windlass_probe::ecn::{Echo, Mode};
 use windlass_probe::session::Outcome;
+use windlass_probe::split::Reaction;
 use windlass_probe::{Session, Settings, Target, Test};
 use windlass_tcp::{Config, Profile};
 

@@ -2,7 +2,9 @@
 //! for the first block of some pieces.
 
 use super::lines::skip;
-use super::{Talk, Talker};
+use super::talk::{Asked, Talk, Talker};
+use super::{Dialogue, Kind};
+use windlass_base::Span;
 
 const PROTOCOL: &[u8; 20] = b"\x13BitTorrent protocol";
 const HANDSHAKE_BYTES: usize = 68;
@@ -19,8 +21,34 @@ const BITFIELD: u8 = 5;
 const REQUEST: u8 = 6;
 const PIECE: u8 = 7;
 
-#[derive(Debug)]
-pub(super) struct BitTorrent {
+/// The dialogue of a URL.
+pub(super) fn dialogue(asked: &Asked<'_>) -> Result<Dialogue, &'static str> {
+    let Some(info_hash) = asked.path.as_deref().and_then(info_hash) else {
+        return Err("expected bittorrent://HOST:PORT/INFOHASH, 40 hexadecimal digits");
+    };
+    let kind = Kind {
+        // Peers decide every ten seconds to whom they send.
+        patience_min: Span::from_secs(30),
+        // Transmission closes the second of two connections within a second.
+        pause_min: Span::from_secs(2),
+        ..Kind::named("bittorrent")
+    };
+    Ok(Dialogue::new(kind, BitTorrent { info_hash, ..BitTorrent::default() }))
+}
+
+fn info_hash(text: &str) -> Option<[u8; 20]> {
+    let mut hash = [0; 20];
+    if text.len() != 40 || !text.is_ascii() {
+        return None;
+    }
+    for (at, byte) in hash.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    Some(hash)
+}
+
+#[derive(Clone, Debug, Default)]
+struct BitTorrent {
     info_hash: [u8; 20],
     /// The beginning of a handshake or of a message.
     begun: Vec<u8>,
@@ -33,11 +61,6 @@ pub(super) struct BitTorrent {
 }
 
 impl BitTorrent {
-    pub(super) fn new(info_hash: [u8; 20]) -> BitTorrent {
-        let (begun, pieces) = (Vec::new(), Vec::new());
-        BitTorrent { info_hash, begun, skip: 0, shaken: false, pieces, blocks: 0 }
-    }
-
     /// Fills the beginning up to `len` bytes; true if it is complete.
     fn fill(&mut self, len: usize, bytes: &mut &[u8]) -> bool {
         let missing = len.saturating_sub(self.begun.len()).min(bytes.len());

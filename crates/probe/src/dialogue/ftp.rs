@@ -1,12 +1,26 @@
 //! The control connection of FTP. It opens the passive port and asks for the file at once: the server waits
 //! with the file until the data connection, which is the measured one, is there.
 
-use super::lines::{Lines, Replies};
-use super::{Talk, Talker};
+use super::lines::Replies;
+use super::talk::{Asked, Talk, Talker, decode};
+use super::{Dialogue, Kind};
 
-#[derive(Debug)]
-pub(super) struct Ftp {
-    lines: Lines,
+/// The dialogue of a URL.
+pub(super) fn dialogue(asked: &Asked<'_>) -> Result<Dialogue, &'static str> {
+    let user = if asked.url.username().is_empty() { "anonymous" } else { asked.url.username() };
+    let password = asked.url.password().unwrap_or("windlass-probe@");
+    let ftp = Ftp {
+        user: decode(user).ok_or("a control character")?,
+        password: decode(password).ok_or("a control character")?,
+        path: asked.path()?,
+        codes: Replies::default(),
+        stage: Stage::Greeting,
+    };
+    Ok(Dialogue::new(Kind { opens_way: true, ..Kind::named("ftp") }, ftp))
+}
+
+#[derive(Clone, Debug)]
+struct Ftp {
     codes: Replies,
     user: String,
     password: String,
@@ -27,52 +41,13 @@ enum Stage {
 }
 
 impl Ftp {
-    pub(super) fn new(user: String, password: String, path: String) -> Ftp {
-        let (lines, codes) = (Lines::default(), Replies::default());
-        Ftp { lines, codes, user, password, path, stage: Stage::Greeting }
-    }
-
     fn say(&mut self, talk: &mut Talk, stage: Stage, command: &str) {
         self.stage = stage;
         talk.send(command);
         talk.send("\r\n");
     }
 
-    fn take(&mut self, line: &[u8], talk: &mut Talk) {
-        let Some(code) = self.codes.code(line) else { return };
-        match (self.stage, code) {
-            // 120 and other preliminary replies: the real one follows.
-            (_, 100..=199) => {}
-            (Stage::Greeting, 220) => {
-                talk.greeted(line);
-                let user = format!("USER {}", self.user);
-                self.say(talk, Stage::User, &user);
-            }
-            (Stage::User, 331) => {
-                let password = format!("PASS {}", self.password);
-                self.say(talk, Stage::Password, &password);
-            }
-            (Stage::User | Stage::Password, 230 | 202) => self.say(talk, Stage::Type, "TYPE I"),
-            (Stage::Type, 200) if self.path.is_empty() => {
-                self.say(talk, Stage::ExtendedPassive, "EPSV");
-            }
-            // Tells a missing file before the data connection would.
-            (Stage::Type, 200) => {
-                let size = format!("SIZE {}", self.path);
-                self.say(talk, Stage::Size, &size);
-            }
-            (Stage::Size, 550) => talk.refuse("SIZE", line),
-            (Stage::Size, _) => self.say(talk, Stage::ExtendedPassive, "EPSV"),
-            (Stage::ExtendedPassive, 229) => self.open(extended_port(line), line, talk),
-            // RFC 2428: a server without it knows the old command.
-            (Stage::ExtendedPassive, 500..=504) => self.say(talk, Stage::Passive, "PASV"),
-            (Stage::Passive, 227) => self.open(port(line), line, talk),
-            (Stage::Opened, _) => {}
-            (stage, _) => talk.refuse(stage.name(), line),
-        }
-    }
-
-    fn open(&mut self, port: Option<u16>, line: &[u8], talk: &mut Talk) {
+    fn open_port(&mut self, port: Option<u16>, line: &[u8], talk: &mut Talk) {
         let Some(port) = port.filter(|port| *port > 0) else {
             return talk.refuse(self.stage.name(), line);
         };
@@ -103,11 +78,37 @@ impl Stage {
 }
 
 impl Talker for Ftp {
-    fn hear(&mut self, mut bytes: &[u8], talk: &mut Talk) {
-        while let Some(line) = self.lines.next(&mut bytes) {
-            if talk.trouble.is_none() {
-                self.take(&line, talk);
+    fn take(&mut self, line: &[u8], talk: &mut Talk) {
+        let Some(code) = self.codes.code(line) else { return };
+        match (self.stage, code) {
+            // 120 and other preliminary replies: the real one follows.
+            (_, 100..=199) => {}
+            (Stage::Greeting, 220) => {
+                talk.greeted(line);
+                let user = format!("USER {}", self.user);
+                self.say(talk, Stage::User, &user);
             }
+            (Stage::User, 331) => {
+                let password = format!("PASS {}", self.password);
+                self.say(talk, Stage::Password, &password);
+            }
+            (Stage::User | Stage::Password, 230 | 202) => self.say(talk, Stage::Type, "TYPE I"),
+            (Stage::Type, 200) if self.path.is_empty() => {
+                self.say(talk, Stage::ExtendedPassive, "EPSV");
+            }
+            // Tells a missing file before the data connection would.
+            (Stage::Type, 200) => {
+                let size = format!("SIZE {}", self.path);
+                self.say(talk, Stage::Size, &size);
+            }
+            (Stage::Size, 550) => talk.refuse("SIZE", line),
+            (Stage::Size, _) => self.say(talk, Stage::ExtendedPassive, "EPSV"),
+            (Stage::ExtendedPassive, 229) => self.open_port(extended_port(line), line, talk),
+            // RFC 2428: a server without it knows the old command.
+            (Stage::ExtendedPassive, 500..=504) => self.say(talk, Stage::Passive, "PASV"),
+            (Stage::Passive, 227) => self.open_port(port(line), line, talk),
+            (Stage::Opened, _) => {}
+            (stage, _) => talk.refuse(stage.name(), line),
         }
     }
 }

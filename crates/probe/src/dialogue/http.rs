@@ -1,9 +1,17 @@
 //! HTTP/1.1: one GET. The head of the answer says where it ends; interim answers may precede it.
 
-use super::{Talk, Talker};
-use crate::http::{LAST_CHUNK, Parsed, Reader};
+use super::Dialogue;
+use super::talk::{Asked, Talk, Talker};
+use crate::http::{self, LAST_CHUNK, Parsed, Reader};
 
-#[derive(Debug)]
+pub(super) const NAME: &str = "http";
+
+/// The dialogue of a URL.
+pub(super) fn dialogue(asked: &Asked<'_>) -> Result<Dialogue, &'static str> {
+    Ok(Dialogue::http(http::request(asked.url, asked.user_agent)))
+}
+
+#[derive(Clone, Debug)]
 pub(super) struct Http {
     request: Vec<u8>,
     /// The beginning of the answer, until its head is complete.

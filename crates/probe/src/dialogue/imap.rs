@@ -2,27 +2,49 @@
 //! so that the answer is in the first flight.
 
 use super::lines::Lines;
-use super::{Talk, Talker};
+use super::talk::{Asked, Talk, Talker};
+use super::{Dialogue, Kind};
 
 /// Each brings some 150 bytes. All together are shorter than the input buffer of Dovecot before a login,
 /// 1,024 bytes.
 const REQUESTS: u32 = 64;
 
-#[derive(Debug)]
-pub(super) struct Imap {
-    lines: Lines,
+/// The dialogue of a URL.
+pub(super) fn dialogue(asked: &Asked<'_>) -> Result<Dialogue, &'static str> {
+    let starttls = asked.starttls;
+    let kind = Kind { begins_tls: starttls, ..Kind::named("imap") };
+    Ok(Dialogue::new(kind, Imap { starttls, greeted: false, replies: 0 }))
+}
+
+#[derive(Clone, Debug)]
+struct Imap {
     starttls: bool,
     greeted: bool,
     replies: u32,
 }
 
 impl Imap {
-    pub(super) fn new(starttls: bool) -> Imap {
-        Imap { lines: Lines::default(), starttls, greeted: false, replies: 0 }
-    }
-
     fn ask(talk: &mut Talk) {
         talk.ask("a CAPABILITY\r\n".repeat(REQUESTS as usize));
+    }
+}
+
+/// Whether a line begins so, in any case: that of words has no meaning in IMAP (RFC 9051 section 9).
+fn begins(line: &[u8], with: &[u8]) -> bool {
+    line.get(..with.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(with))
+}
+
+impl Talker for Imap {
+    fn open(&mut self, talk: &mut Talk) {
+        match self.starttls {
+            true => talk.send("s STARTTLS\r\n"),
+            false => Imap::ask(talk),
+        }
+    }
+
+    fn secured(&mut self, talk: &mut Talk) {
+        talk.lines = Lines::default();
+        Imap::ask(talk);
     }
 
     fn take(&mut self, line: &[u8], talk: &mut Talk) {
@@ -49,32 +71,5 @@ impl Imap {
         talk.begun = true;
         self.replies += u32::from(line.starts_with(b"a "));
         talk.ended |= self.replies >= REQUESTS;
-    }
-}
-
-/// Whether a line begins so, in any case: that of words has no meaning in IMAP (RFC 9051 section 9).
-fn begins(line: &[u8], with: &[u8]) -> bool {
-    line.get(..with.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(with))
-}
-
-impl Talker for Imap {
-    fn open(&mut self, talk: &mut Talk) {
-        match self.starttls {
-            true => talk.send("s STARTTLS\r\n"),
-            false => Imap::ask(talk),
-        }
-    }
-
-    fn secured(&mut self, talk: &mut Talk) {
-        self.lines = Lines::default();
-        Imap::ask(talk);
-    }
-
-    fn hear(&mut self, mut bytes: &[u8], talk: &mut Talk) {
-        while let Some(line) = self.lines.next(&mut bytes) {
-            if talk.trouble.is_none() {
-                self.take(&line, talk);
-            }
-        }
     }
 }

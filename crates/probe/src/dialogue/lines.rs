@@ -5,7 +5,7 @@ const LINE_BYTES_MAX: usize = 1024;
 
 /// Joins the pieces of a stream into lines.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(crate) struct Lines {
     begun: Vec<u8>,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn skip(left: &mut u64, bytes: &mut &[u8]) {
 }
 
 /// Finds the last lines of the replies of SMTP and FTP, which may have several lines.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Replies {
     /// The code of a reply whose last line has not come.
     open: Option<u16>,

@@ -3,14 +3,21 @@
 //! greeting, so that the answer is in the first flight.
 
 use super::lines::Lines;
-use super::{Talk, Talker};
+use super::talk::{Asked, Talk, Talker};
+use super::{Dialogue, Kind};
 
 /// An article or a text of help has some kilobytes.
 const REQUESTS: u32 = 64;
 
-#[derive(Debug)]
-pub(super) struct Nntp {
-    lines: Lines,
+/// The dialogue of a URL.
+pub(super) fn dialogue(asked: &Asked<'_>) -> Result<Dialogue, &'static str> {
+    let (path, starttls) = (asked.path()?, asked.starttls);
+    let kind = Kind { begins_tls: starttls, ..Kind::named("nntp") };
+    Ok(Dialogue::new(kind, Nntp { path, starttls, ..Nntp::default() }))
+}
+
+#[derive(Clone, Debug, Default)]
+struct Nntp {
     /// A message-id, a group, a group and a number, or nothing.
     path: String,
     starttls: bool,
@@ -22,18 +29,6 @@ pub(super) struct Nntp {
 }
 
 impl Nntp {
-    pub(super) fn new(path: String, starttls: bool) -> Nntp {
-        Nntp {
-            lines: Lines::default(),
-            path,
-            starttls,
-            greeted: false,
-            in_block: false,
-            replies: 0,
-            requests: 0,
-        }
-    }
-
     fn ask(&mut self, talk: &mut Talk) {
         let (before, repeated) = requests(&self.path);
         self.requests = before.len() as u32 + REQUESTS;
@@ -42,27 +37,6 @@ impl Nntp {
             talk.ask(command);
             talk.send("\r\n");
         }
-    }
-
-    fn take(&mut self, line: &[u8], talk: &mut Talk) {
-        if !self.greeted {
-            self.greeted = true;
-            match line.first_chunk() {
-                Some(b"200" | b"201") => talk.greeted(line),
-                _ => talk.refuse("the connection", line),
-            }
-        } else if self.in_block {
-            self.in_block = line != b".";
-            self.replies += u32::from(!self.in_block);
-        } else if talk.asked {
-            self.take_reply(line, talk);
-        } else {
-            match line.first_chunk() {
-                Some(b"382") => talk.wants_tls = true,
-                _ => talk.refuse("STARTTLS", line),
-            }
-        }
-        talk.ended |= talk.asked && self.replies >= self.requests;
     }
 
     fn take_reply(&mut self, line: &[u8], talk: &mut Talk) {
@@ -109,15 +83,28 @@ impl Talker for Nntp {
 
     fn secured(&mut self, talk: &mut Talk) {
         // RFC 4642 section 2.2.2: the server sends no second greeting.
-        self.lines = Lines::default();
+        talk.lines = Lines::default();
         self.ask(talk);
     }
 
-    fn hear(&mut self, mut bytes: &[u8], talk: &mut Talk) {
-        while let Some(line) = self.lines.next(&mut bytes) {
-            if talk.trouble.is_none() {
-                self.take(&line, talk);
+    fn take(&mut self, line: &[u8], talk: &mut Talk) {
+        if !self.greeted {
+            self.greeted = true;
+            match line.first_chunk() {
+                Some(b"200" | b"201") => talk.greeted(line),
+                _ => talk.refuse("the connection", line),
+            }
+        } else if self.in_block {
+            self.in_block = line != b".";
+            self.replies += u32::from(!self.in_block);
+        } else if talk.asked {
+            self.take_reply(line, talk);
+        } else {
+            match line.first_chunk() {
+                Some(b"382") => talk.wants_tls = true,
+                _ => talk.refuse("STARTTLS", line),
             }
         }
+        talk.ended |= talk.asked && self.replies >= self.requests;
     }
 }

@@ -1,15 +1,20 @@
 //! Redis: INFO, many times in one segment. A server that wants a password answers each with an error, which
 //! is data too.
 
-use super::lines::{Lines, skip};
-use super::{Talk, Talker};
+use super::lines::skip;
+use super::talk::{Asked, Talk, Talker};
+use super::{Dialogue, Kind};
 
 /// Statistics of some five kilobytes each, or errors of some 40 bytes.
 const REQUESTS: u32 = 64;
 
-#[derive(Debug, Default)]
-pub(super) struct Redis {
-    lines: Lines,
+/// The dialogue of a URL.
+pub(super) fn dialogue(_: &Asked<'_>) -> Result<Dialogue, &'static str> {
+    Ok(Dialogue::new(Kind::named("redis"), Redis::default()))
+}
+
+#[derive(Clone, Debug, Default)]
+struct Redis {
     /// Bytes of a string that are still to come, with its CR LF.
     skip: u64,
     replies: u32,
@@ -49,7 +54,7 @@ impl Talker for Redis {
         while !bytes.is_empty() && talk.trouble.is_none() {
             skip(&mut self.skip, &mut bytes);
             if self.skip == 0
-                && let Some(line) = self.lines.next(&mut bytes)
+                && let Some(line) = talk.lines.next(&mut bytes)
             {
                 self.take(&line, talk);
             }

@@ -1,16 +1,21 @@
 //! The daemon of rsync: its list of modules, or a file of a module. The protocol of version 27 needs no
 //! answer before the next message, so that everything leaves in one segment.
 
-use super::lines::Lines;
-use super::{Talk, Talker};
+use super::talk::{Asked, Talk, Talker};
+use super::{Dialogue, Kind};
 
 /// Every rsync since 2.6.0 of 2004 speaks it. Later versions negotiate checksums and compression.
 const GREETING: &str = "@RSYNCD: 27\n";
 const LINES_MAX: u32 = 10_000;
 
-#[derive(Debug)]
-pub(super) struct Rsync {
-    lines: Lines,
+/// The dialogue of a URL.
+pub(super) fn dialogue(asked: &Asked<'_>) -> Result<Dialogue, &'static str> {
+    let rsync = Rsync { path: asked.path()?, lines_heard: 0, binary: false };
+    Ok(Dialogue::new(Kind::named("rsync"), rsync))
+}
+
+#[derive(Clone, Debug)]
+struct Rsync {
     path: String,
     lines_heard: u32,
     /// The server has accepted the module: what follows is no text.
@@ -18,10 +23,6 @@ pub(super) struct Rsync {
 }
 
 impl Rsync {
-    pub(super) fn new(path: String) -> Rsync {
-        Rsync { lines: Lines::default(), path, lines_heard: 0, binary: false }
-    }
-
     fn take(&mut self, line: &[u8], talk: &mut Talk) {
         self.lines_heard += 1;
         if self.lines_heard == 1 {
@@ -65,7 +66,7 @@ impl Talker for Rsync {
                 talk.begun = true;
                 return;
             }
-            if let Some(line) = self.lines.next(&mut bytes) {
+            if let Some(line) = talk.lines.next(&mut bytes) {
                 self.take(&line, talk);
             }
         }

@@ -3,7 +3,8 @@
 //! may be sent, so the measured flight follows these two.
 
 use super::lines::{Lines, Replies};
-use super::{Talk, Talker};
+use super::talk::{Asked, Talk, Talker};
+use super::{Dialogue, Kind};
 
 /// Each brings an answer of 14 bytes or more: at the least MSS some 80 segments. RFC 5321 section
 /// 4.5.3.1.8 permits limits of 100 and more; beyond, servers answer each with an error.
@@ -11,9 +12,16 @@ const RECIPIENTS: u32 = 500;
 /// A name that no host has (RFC 2606).
 const EHLO: &str = "EHLO windlass-probe.invalid\r\n";
 
-#[derive(Debug)]
-pub(super) struct Smtp {
-    lines: Lines,
+/// The dialogue of a URL.
+pub(super) fn dialogue(asked: &Asked<'_>) -> Result<Dialogue, &'static str> {
+    let starttls = asked.starttls;
+    let (codes, stage) = (Replies::default(), Stage::Greeting);
+    let kind = Kind { begins_tls: starttls, ..Kind::named("smtp") };
+    Ok(Dialogue::new(kind, Smtp { codes, starttls, stage, pipelining: false, replies: 0 }))
+}
+
+#[derive(Clone, Debug)]
+struct Smtp {
     codes: Replies,
     starttls: bool,
     stage: Stage,
@@ -30,9 +38,28 @@ enum Stage {
 }
 
 impl Smtp {
-    pub(super) fn new(starttls: bool) -> Smtp {
-        let (lines, codes) = (Lines::default(), Replies::default());
-        Smtp { lines, codes, starttls, stage: Stage::Greeting, pipelining: false, replies: 0 }
+    fn say_hello(&mut self, talk: &mut Talk) {
+        (self.stage, self.pipelining) = (Stage::Ehlo, false);
+        talk.send(EHLO);
+    }
+
+    fn ask(&mut self, talk: &mut Talk) {
+        let recipients = if self.pipelining { RECIPIENTS } else { 0 };
+        self.stage = Stage::Bulk { requests: 1 + recipients };
+        if recipients == 0 {
+            return talk.ask("HELP\r\n");
+        }
+        // Every server has this mailbox (RFC 5321 section 4.5.1).
+        let all = "RCPT TO:<postmaster>\r\n".repeat(recipients as usize);
+        talk.ask(format!("MAIL FROM:<>\r\n{all}"));
+    }
+}
+
+impl Talker for Smtp {
+    fn secured(&mut self, talk: &mut Talk) {
+        // RFC 3207 section 4.2: what was said before TLS does not count.
+        (talk.lines, self.codes) = (Lines::default(), Replies::default());
+        self.say_hello(talk);
     }
 
     fn take(&mut self, line: &[u8], talk: &mut Talk) {
@@ -67,38 +94,6 @@ impl Smtp {
                 talk.ended |= self.replies >= requests || code == Some(421);
             }
             (Stage::Greeting | Stage::StartTls, None) => {}
-        }
-    }
-
-    fn say_hello(&mut self, talk: &mut Talk) {
-        (self.stage, self.pipelining) = (Stage::Ehlo, false);
-        talk.send(EHLO);
-    }
-
-    fn ask(&mut self, talk: &mut Talk) {
-        let recipients = if self.pipelining { RECIPIENTS } else { 0 };
-        self.stage = Stage::Bulk { requests: 1 + recipients };
-        if recipients == 0 {
-            return talk.ask("HELP\r\n");
-        }
-        // Every server has this mailbox (RFC 5321 section 4.5.1).
-        let all = "RCPT TO:<postmaster>\r\n".repeat(recipients as usize);
-        talk.ask(format!("MAIL FROM:<>\r\n{all}"));
-    }
-}
-
-impl Talker for Smtp {
-    fn secured(&mut self, talk: &mut Talk) {
-        // RFC 3207 section 4.2: what was said before TLS does not count.
-        (self.lines, self.codes) = (Lines::default(), Replies::default());
-        self.say_hello(talk);
-    }
-
-    fn hear(&mut self, mut bytes: &[u8], talk: &mut Talk) {
-        while let Some(line) = self.lines.next(&mut bytes) {
-            if talk.trouble.is_none() {
-                self.take(&line, talk);
-            }
         }
     }
 }

@@ -2,8 +2,9 @@
 //! client may guess (RFC 4253 section 7.1); by offering one method only it guesses right. The server answers
 //! with its algorithms, its host key and a signature: some two kilobytes. More than that takes the keys.
 
-use super::lines::{Lines, skip};
-use super::{Talk, Talker};
+use super::lines::skip;
+use super::talk::{Asked, Talk, Talker};
+use super::{Dialogue, Kind};
 
 const KEXINIT: u8 = 20;
 const NEWKEYS: u8 = 21;
@@ -27,9 +28,13 @@ const ALGORITHMS: [&str; 10] = [
     "",
 ];
 
-#[derive(Debug, Default)]
-pub(super) struct Ssh {
-    lines: Lines,
+/// The dialogue of a URL.
+pub(super) fn dialogue(_: &Asked<'_>) -> Result<Dialogue, &'static str> {
+    Ok(Dialogue::new(Kind::named("ssh"), Ssh::default()))
+}
+
+#[derive(Clone, Debug, Default)]
+struct Ssh {
     lines_heard: u32,
     /// The beginning of a packet: its length, padding length and message number.
     begun: Vec<u8>,
@@ -98,7 +103,7 @@ impl Talker for Ssh {
         while !bytes.is_empty() && talk.trouble.is_none() {
             if self.identified {
                 self.take_packet(&mut bytes, talk);
-            } else if let Some(line) = self.lines.next(&mut bytes) {
+            } else if let Some(line) = talk.lines.next(&mut bytes) {
                 self.take_line(&line, talk);
             }
         }

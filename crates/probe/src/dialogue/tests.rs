@@ -201,7 +201,7 @@ fn bittorrent_requests_the_pieces_that_the_peer_has_once_it_may() {
 #[test]
 fn a_text_of_the_user_ends_where_the_expression_matches() {
     let exchange = Exchange::new(b"stats\r\n".to_vec(), Some(r"(?m)^END\r$"));
-    let dialogue = Dialogue::Plain(exchange.expect("an expression"));
+    let dialogue = Dialogue::plain(&exchange.expect("an expression"));
     assert!(Exchange::new(Vec::new(), Some("(")).is_err());
     for piece in [1, 4, 1000] {
         let stats = b"STAT a 1\r\n".repeat(500);
@@ -236,6 +236,6 @@ fn urls_without_what_their_dialogue_needs_are_refused() {
         assert!(of(bad).is_err(), "{bad}");
     }
     let names =
-        NAMES.map(|name| of(&format!("{name}://h:1/{}", "00".repeat(20))).expect(name).name());
+        NAMES.map(|name| of(&format!("{name}://h:1/{}", "00".repeat(20))).expect(name).kind.name);
     assert_eq!(names.len(), NAMES.len());
 }

@@ -4,8 +4,9 @@ use super::ended::Ended;
 use super::ports::{PORTS, Ports};
 use super::resolver::resolve;
 use super::socket::{Receiver, Sender, source_for};
-use crate::probe::{Order, Probe, Report};
+use crate::probe::Probe;
 use crate::session::{Session, Step};
+use crate::topic::{Order, Report};
 use crate::wire::{self, Flow, Incoming, Kind};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::hash_map::RandomState;
@@ -83,7 +84,7 @@ impl Driver {
     }
 
     /// The time since the driver was opened.
-    pub fn now(&self) -> Time {
+    pub(crate) fn now(&self) -> Time {
         since(self.start)
     }
 
@@ -92,7 +93,12 @@ impl Driver {
     /// # Errors
     ///
     /// No port is free.
-    pub fn connect(&mut self, token: u64, remote: SocketAddr, order: Order) -> io::Result<()> {
+    pub(crate) fn connect(
+        &mut self,
+        token: u64,
+        remote: SocketAddr,
+        order: Order,
+    ) -> io::Result<()> {
         let now = self.now();
         let isn = self.rng.bits() as u32;
         let Ok(source) = source_for(remote) else {
@@ -121,18 +127,13 @@ impl Driver {
         Ok(())
     }
 
-    /// Connections under way.
-    pub fn under_way(&self) -> usize {
-        self.probes.len()
-    }
-
     /// Packets lost on this machine since the last call: they arrived faster than the driver read them.
     pub fn dropped(&self) -> u64 {
         self.receiver.dropped()
     }
 
     /// Ends all connections with a reset, without a report.
-    pub fn reset_all(&mut self) {
+    pub(crate) fn reset_all(&mut self) {
         for flow in self.probes.keys().copied().collect::<Vec<Flow>>() {
             if let Some(slot) = self.probes.get_mut(&flow) {
                 slot.probe.abort();
@@ -148,7 +149,7 @@ impl Driver {
     /// # Errors
     ///
     /// The sockets fail.
-    pub fn poll(&mut self, wait_max: Span) -> io::Result<Vec<(u64, Report)>> {
+    pub(crate) fn poll(&mut self, wait_max: Span) -> io::Result<Vec<(u64, Report)>> {
         if self.done.is_empty() {
             self.wait(wait_max)?;
             let drained = self.receive()?;

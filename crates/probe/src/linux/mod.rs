@@ -7,10 +7,8 @@ mod ended;
 mod filter;
 mod ports;
 mod resolver;
-mod serve;
 mod socket;
 mod survey;
 
 pub use driver::{Driver, measure};
-pub use serve::serve;
 pub use survey::{Watcher, survey};

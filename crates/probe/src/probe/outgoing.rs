@@ -1,7 +1,8 @@
 //! The packets that a connection sends.
 
 use super::Probe;
-use crate::wire;
+use crate::topic::ecn::Endpoint;
+use crate::wire::{self, Flow};
 use windlass_base::{Span, Time};
 use windlass_tcp::{Flags, Segment};
 
@@ -12,69 +13,94 @@ const LAST_ACK_PAUSE: Span = Span::from_millis(3);
 /// The first packets of a request have so many bytes if the server is to count marked ones.
 const SHORT_BYTES: usize = 8;
 
+/// The end from which packets leave.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    pub(super) flow: Flow,
+    /// Bytes that the engine's send buffer has not taken yet.
+    pub(super) backlog: Vec<u8>,
+    /// The identification of the last IPv4 header.
+    pub(super) identification: u16,
+}
+
+impl Outgoing {
+    /// Appends the packet of a segment to `out`.
+    fn emit(
+        &mut self,
+        mut segment: Segment,
+        ecn: Option<&mut Endpoint>,
+        payload: &[&[u8]],
+        out: &mut Vec<u8>,
+    ) {
+        self.identification = self.identification.wrapping_add(1);
+        let fields = ecn.map(|ecn| ecn.stamp(&mut segment)).unwrap_or_default();
+        wire::emit_with_ecn(&self.flow, &segment, &fields, payload, self.identification, out);
+    }
+}
+
 impl Probe {
     /// Appends the next packet to send to `out`; false if there is none.
     pub fn poll_transmit(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
-        self.release_shaped(now);
-        if let Some(ack) = self.gate.poll_ack() {
-            self.emit(ack, out);
+        let may_send = !self.is_connected() || self.run.release(now, &mut self.channel);
+        if let Some(ack) = self.channel.gate.poll_ack() {
+            self.outgoing.emit(ack, self.channel.ecn.as_mut(), &[], out);
             return true;
         }
-        if let Some(last) = &mut self.last_ack {
+        if let Some(last) = &mut self.channel.last_ack {
             last.at.get_or_insert(now + LAST_ACK_PAUSE);
         }
-        if self.shaper().is_some_and(|shaper| now < shaper.opens_at()) {
+        if !may_send {
             return false;
         }
-        self.has_opened = self.shaper().is_some();
         if self.emit_handshake_ack(out) {
             return true;
         }
         while !self.emit_next(now, out) {
-            if self.backlog.is_empty() || !self.write_backlog() {
+            if self.outgoing.backlog.is_empty() || !self.write_backlog() {
                 return false;
             }
         }
         true
     }
 
+    /// Appends the pure ACK of the SYN-ACK to `out` if AccECN wants one before the request.
+    fn emit_handshake_ack(&mut self, out: &mut Vec<u8>) -> bool {
+        let Some(ecn) = self.channel.ecn.as_mut().filter(|ecn| ecn.owes_handshake_ack()) else {
+            return false;
+        };
+        self.outgoing.emit(self.channel.gate.bare_ack(), Some(ecn), &[], out);
+        true
+    }
+
     /// Appends the engine's next packet to `out`; false if it has none.
     fn emit_next(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
-        while let Some((run, payload)) = self.stream.poll_transmit(now, 1, &mut ()) {
-            let Some(mut segment) = self.gate.pass(run.first) else { continue };
+        let channel = &mut self.channel;
+        while let Some((run, payload)) = channel.stream.poll_transmit(now, 1, &mut ()) {
+            let Some(mut segment) = channel.gate.pass(run.first) else { continue };
             if segment.flags.contains(Flags::SYN) {
-                segment.options.mss = Some(self.order.mss);
-                self.syns += 1;
-                self.syn_sent = Some(now);
+                segment.options.mss = Some(channel.order.mss);
+                (self.syns, self.syn_sent) = (self.syns + 1, now);
             }
             let reply_to_reset = segment.flags.contains(Flags::RST) && self.peer_reset;
             if reply_to_reset {
                 continue;
             }
-            self.identification = self.identification.wrapping_add(1);
-            let ecn = self.ecn.as_mut().map(|ecn| ecn.stamp(&mut segment)).unwrap_or_default();
-            let id = self.identification;
-            wire::emit_with_ecn(&self.flow, &segment, &ecn, &payload, id, out);
+            self.outgoing.emit(segment, channel.ecn.as_mut(), &payload, out);
             return true;
         }
         false
     }
 
-    /// Appends a packet without data to `out`.
-    pub(super) fn emit(&mut self, mut segment: Segment, out: &mut Vec<u8>) {
-        self.identification = self.identification.wrapping_add(1);
-        let ecn = self.ecn.as_mut().map(|ecn| ecn.stamp(&mut segment)).unwrap_or_default();
-        wire::emit_with_ecn(&self.flow, &segment, &ecn, &[], self.identification, out);
-    }
-
     /// Gives the engine bytes to send; returns false if it takes none.
     pub(super) fn write_backlog(&mut self) -> bool {
-        let short = self.ecn.as_ref().is_some_and(|ecn| ecn.short_packets_left() > 0);
+        let ecn = self.channel.ecn.as_ref();
+        let short = ecn.is_some_and(|ecn| ecn.short_packets_left() > 0);
         let most = if short { SHORT_BYTES } else { usize::MAX };
-        let len = self.backlog.len().min(most);
-        match self.stream.write(&self.backlog[..len]) {
+        let backlog = &mut self.outgoing.backlog;
+        let len = backlog.len().min(most);
+        match self.channel.stream.write(&backlog[..len]) {
             Ok(taken @ 1..) => {
-                self.backlog.drain(..taken);
+                backlog.drain(..taken);
                 true
             }
             _ => false,

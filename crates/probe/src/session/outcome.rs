@@ -1,19 +1,17 @@
 //! The outcome of a session, for JSON and for tables.
 
-use super::spoken::after_acks;
-use super::{Session, Spoken, Stage};
-use crate::cca::Controller;
-use crate::classify::{Verdict, classify, median};
+use super::spoken::{Spoken, after_acks};
+use super::{Session, Stage};
 use crate::dialogue::Scheme;
-use crate::ecn::Capability;
-use crate::model::Model;
-use crate::probe::{Ending, Observation, Report, SynAck};
-use crate::test::Test;
+use crate::topic::cca::Controller;
+use crate::topic::ecn::Capability;
+use crate::topic::split::{Model, Observation, Test, Verdict, classify, median};
+use crate::topic::{Ending, Report, SynAck};
 use serde::Serialize;
 use std::fmt;
 
 /// The version of the format of [`Outcome`] as JSON.
-pub(super) const SCHEMA_VERSION: u32 = 1;
+const SCHEMA_VERSION: u32 = 1;
 
 /// The outcome of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -93,20 +91,6 @@ pub enum Failure {
         /// How many were followed.
         count: u32,
     },
-}
-
-impl Failure {
-    /// Its name in tables.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Failure::NoSuchHost { .. } => "no-such-host",
-            Failure::Excluded { .. } => "excluded",
-            Failure::Ended { ending } => ending.name(),
-            Failure::NotHttp => "not-http",
-            Failure::BadRedirect { .. } => "bad-redirect",
-            Failure::Redirects { .. } => "redirects",
-        }
-    }
 }
 
 impl fmt::Display for Failure {
@@ -199,6 +183,8 @@ pub(super) fn make(session: &Session) -> Outcome {
     let dialogue = session.spoken(verdict.as_mut());
     let tests = session.settings.tests.iter();
     let done = matches!(session.stage, Stage::Done);
+    let controller = session.controller();
+    let failure = session.failure.clone().or_else(|| no_trace(session, controller.as_ref()));
     Outcome {
         schema: SCHEMA_VERSION,
         kind: "probe.server",
@@ -213,12 +199,19 @@ pub(super) fn make(session: &Session) -> Outcome {
         acks: session.settings.acks,
         tests: tests.flat_map(|test| row(*test, &session.reports)).collect(),
         verdict: verdict.filter(|_| session.settings.controllers.is_none()),
-        controller: session.controller(),
-        failure: session.failure.clone().or_else(|| session.no_trace()).filter(|_| done),
+        controller,
+        failure: failure.filter(|_| done),
         runs: session.reports.clone(),
         dialogue,
         ecn: Capability::of(&session.ecn_reports),
     }
+}
+
+/// Why no trial has shown anything, if the controller was asked for.
+fn no_trace(session: &Session, controller: Option<&Controller>) -> Option<Failure> {
+    session.settings.controllers.as_ref()?;
+    let last = session.reports.last().filter(|_| controller.is_none())?;
+    Some(Failure::Ended { ending: last.ending.clone() })
 }
 
 /// The verdict, with a note where the probe announced a smaller MSS than usual.
@@ -233,9 +226,8 @@ fn verdict(session: &Session, https: bool) -> Verdict {
             after.packets, after.acked_segments
         ));
     }
-    let scout = session.found.as_ref().map(|found| (found.scout.syn_ack, found.remote));
-    let unscaled = scout.filter(|(syn_ack, _)| syn_ack.is_some_and(|s| s.window_scale.is_none()));
-    let usual = unscaled.map(|(_, remote)| session.mss_usual(remote));
+    let unscaled = session.found.as_ref().filter(|found| found.is_unscaled());
+    let usual = unscaled.map(|found| session.mss_usual(found.remote));
     let offered = session.reports.iter().flat_map(|r| &r.observation).map(|run| run.mss_offered);
     let reduced: Vec<u16> = offered.filter(|mss| usual.is_some_and(|usual| *mss < usual)).collect();
     if let Some(least) = reduced.iter().min() {

@@ -1,10 +1,11 @@
 //! Results of a dialogue other than HTTP: how many segments its answer fills, and how the measured
 //! flight relates to the initial window.
 
-use super::{FIRST_FLIGHT_PACKETS_MAX, Session, Settings};
-use crate::classify::{InitialWindow, Reaction, Verdict, median};
+use super::plan::FIRST_FLIGHT_PACKETS_MAX;
+use super::{Session, Settings};
 use crate::dialogue::Dialogue;
-use crate::probe::{Ending, Exchanged, Heard, Observation, Purpose, Report};
+use crate::topic::split::{Exchanged, InitialWindow, Observation, Reaction, Verdict, median};
+use crate::topic::{Ending, Heard, Report};
 use serde::Serialize;
 
 /// The least MSS that Linux takes from a SYN (`TCP_MIN_MSS`); other systems ignore one as small.
@@ -65,12 +66,13 @@ impl Session {
         let found = self.found.as_ref()?;
         let heard = found.scout.heard.as_ref()?;
         let Settings { user_agent, exchange, .. } = &self.settings;
-        let purpose = self.settings.tests.first().map_or(Purpose::Scout, |t| Purpose::Measure(*t));
+        let test = self.settings.tests.first();
+        let mss = test.map(|test| self.mss(found.remote, *test));
         let mut spoken = Spoken {
-            name: Dialogue::of(&found.url, user_agent, exchange).ok()?.name(),
+            name: Dialogue::of(&found.url, user_agent, exchange).ok()?.kind.name,
             bytes: heard.bytes,
             whole: heard.whole,
-            mss: self.mss(found.remote, purpose),
+            mss: mss.unwrap_or_else(|| self.mss_usual(found.remote)),
             window_after: None,
         };
         if let Some(verdict) = verdict {
@@ -138,28 +140,16 @@ pub(super) fn after_acks(reports: &[Report], verdict: &mut Verdict) -> Option<Wi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classify::classify;
-    use crate::model::Model;
-    use crate::model::tests::run;
-    use crate::test::Test;
+    use crate::topic::split::{Model, Test, classify, run_of};
 
     /// Reports of a byte counter with a window of 12 in its measured flight.
     fn reports(exchanged: Exchanged) -> Vec<Report> {
         let report = |test: Test| Report {
-            ending: Ending::Measured,
-            syn_ack: None,
-            rtt_ms: None,
-            head: None,
-            not_http: false,
             observation: Some(Observation {
                 exchanged: Some(exchanged),
-                ..run(Model::PerByteUnlimited, test, 12, 3)
+                ..run_of(Model::PerByteUnlimited, test, 12, 3)
             }),
-            heard: None,
-            ecn: None,
-            packets_asked: None,
-            burst: None,
-            trace: None,
+            ..Report::new(Ending::Measured)
         };
         vec![report(Test::Split(1)), report(Test::Split(4))]
     }

@@ -12,9 +12,9 @@ mod turns;
 pub use exclude::Exclusions;
 pub use rows::{HostRow, RunRow};
 
-use crate::probe::{Order, Report};
 use crate::session::{Outcome, Session, Settings, Step};
 use crate::target::Target;
+use crate::topic::{Order, Report};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

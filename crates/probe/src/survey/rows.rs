@@ -1,10 +1,11 @@
 //! The rows of a survey's tables: one for each host, and one for each run.
 
-use crate::cca::Controller;
-use crate::classify::{Limit, Reaction};
-use crate::ecn::{Capability, Echo};
-use crate::probe::Report;
-use crate::session::Outcome;
+use crate::name::name;
+use crate::session::{Failure, Outcome};
+use crate::topic::Report;
+use crate::topic::cca::Controller;
+use crate::topic::ecn::Capability;
+use crate::topic::split::{Limit, Reaction};
 use serde::{Deserialize, Serialize};
 use windlass_base::printable;
 
@@ -101,14 +102,14 @@ impl HostRow {
         let verdict = outcome.verdict.as_ref();
         let window = verdict.and_then(|verdict| verdict.initial_window);
         let reaction = verdict.map(|verdict| &verdict.reaction);
-        let (name, why) = ending(outcome);
+        let (result, why) = ending(outcome);
         let controller = outcome.controller.as_ref();
         let marks = controller.and_then(|verdict| verdict.marks);
         let ecn = outcome.ecn.as_ref();
         let trial = ecn.and_then(Capability::trial);
         HostRow {
             host: plain(host),
-            outcome: name.to_owned(),
+            outcome: result,
             why: plain(&why),
             url: plain(outcome.url.as_deref().unwrap_or_default()),
             address: outcome.address.clone().unwrap_or_default(),
@@ -121,7 +122,7 @@ impl HostRow {
             ttl: syn_ack.map(|syn_ack| syn_ack.hop_limit),
             hops: syn_ack.map(|syn_ack| hops(syn_ack.hop_limit)),
             rtt_ms: outcome.tests.iter().find_map(|row| row.rtt_ms),
-            reaction: reaction.map(|reaction| reaction.name().to_owned()).unwrap_or_default(),
+            reaction: reaction.map(name).unwrap_or_default(),
             limit: reaction.map(limit).unwrap_or_default().to_owned(),
             confidence: verdict.map(|verdict| verdict.confidence),
             runs_fit: verdict.map(|verdict| verdict.runs.1),
@@ -139,13 +140,14 @@ impl HostRow {
             notes: verdict.map(|verdict| plain(&verdict.notes.join("; "))).unwrap_or_default(),
             controller: controller.map(Controller::names).unwrap_or_default(),
             controller_confidence: controller.map(|verdict| verdict.identity.confidence),
-            marks: marks.map(|marks| marks.answer.name().to_owned()).unwrap_or_default(),
-            ecn: ecn.map(Capability::answer_name).unwrap_or_default().to_owned(),
+            marks: marks.map(|marks| name(&marks.answer)).unwrap_or_default(),
+            ecn: ecn
+                .map(|ecn| ecn.answer.map_or_else(|| "unknown".to_owned(), |answer| name(&answer)))
+                .unwrap_or_default(),
             ecn_feedback: ecn
                 .and_then(|ecn| ecn.feedback)
-                .map(Echo::name)
-                .unwrap_or_default()
-                .to_owned(),
+                .map(|echo| name(&echo))
+                .unwrap_or_default(),
             ecn_data: trial.map(|trial| trial.arrived.most()).unwrap_or_default().to_owned(),
         }
     }
@@ -208,7 +210,7 @@ impl RunRow {
             host: plain(host),
             run,
             test: seen.map(|seen| seen.test.to_string()).unwrap_or_default(),
-            ending: report.ending.name().to_owned(),
+            ending: name(&report.ending),
             rtt_ms: report.rtt_ms,
             syns: report.syn_ack.map(|syn_ack| syn_ack.syns),
             mss_seen: seen.map(|seen| seen.mss_seen),
@@ -228,19 +230,19 @@ impl RunRow {
     }
 }
 
-fn ending(outcome: &Outcome) -> (&'static str, String) {
-    if let Some(controller) = &outcome.controller {
-        return match &controller.why {
-            Some(_) => ("undecided", controller.to_string()),
-            None => ("measured", String::new()),
-        };
-    }
-    match (&outcome.verdict, &outcome.failure) {
-        (Some(verdict), _) if verdict.is_decided() => ("measured", String::new()),
-        (Some(verdict), _) => ("undecided", verdict.reaction.to_string()),
-        (None, Some(failure)) => (failure.name(), failure.to_string()),
-        (None, None) => ("not-measured", String::new()),
-    }
+/// The column `outcome`, and the reason.
+fn ending(outcome: &Outcome) -> (String, String) {
+    let (result, why) = match (&outcome.controller, &outcome.verdict, &outcome.failure) {
+        (Some(controller), ..) if controller.why.is_some() => ("undecided", controller.to_string()),
+        (None, Some(verdict), _) if !verdict.is_decided() => {
+            ("undecided", verdict.reaction.to_string())
+        }
+        (None, None, Some(Failure::Ended { ending })) => return (name(ending), ending.to_string()),
+        (None, None, Some(failure)) => return (name(failure), failure.to_string()),
+        (None, None, None) => ("not-measured", String::new()),
+        _ => ("measured", String::new()),
+    };
+    (result.to_owned(), why)
 }
 
 fn limit(reaction: &Reaction) -> &'static str {

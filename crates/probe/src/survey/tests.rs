@@ -1,8 +1,8 @@
 use super::*;
 use crate::dialogue::Exchange;
-use crate::probe::Ending;
 use crate::session::Failure;
-use crate::test::Test;
+use crate::topic::Ending;
+use crate::topic::split::Test;
 use crate::{http, tls};
 use proptest::prelude::*;
 

@@ -4,8 +4,7 @@ use super::server::Server;
 use std::cell::Cell;
 use std::rc::Rc;
 use windlass_base::Time;
-use windlass_probe::ecn::EcnFields;
-use windlass_probe::wire::{self, Flow, Incoming, Kind, Meta};
+use windlass_probe::wire::{self, EcnFields, Flow, Incoming, Kind, Meta};
 use windlass_tcp::{Flags, Segment};
 
 /// The initial value of both counters of marks (RFC 9768 section 3.2.1).

@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use windlass_base::{Rng, Span, Time};
 use windlass_probe::dialogue::{Dialogue, Exchange};
 use windlass_probe::session::{Settings, Step};
+use windlass_probe::split::SplitOrder;
 use windlass_probe::wire::{self, Flow, Meta};
 use windlass_probe::{Order, Probe, Purpose, Report, Session, Test, http, tls};
 
@@ -207,17 +208,13 @@ pub(crate) const A_TO_E_AND_S: [Test; 6] = [
 /// A measurement without a session.
 pub(crate) fn order(test: Test) -> Order {
     Order {
-        purpose: Purpose::Measure(test),
-        dialogue: Dialogue::Http { request: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec() },
+        purpose: Purpose::Measure(SplitOrder { test, acks: 3, timeout: Span::from_secs(3) }),
+        dialogue: Dialogue::http(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec()),
         tls: None,
-        acks: 3,
-        timeout: Span::from_secs(3),
         handshake: Span::from_secs(6),
         patience: Span::from_secs(6),
         mss: 1460,
         window: 256 * 1024,
         supply: 0,
-        ecn: None,
-        path_rtt: None,
     }
 }

@@ -3,12 +3,13 @@
 
 use std::net::SocketAddr;
 use windlass_base::{Ecn, Span, Time};
-use windlass_probe::cca::{self, Library, Trace};
-use windlass_probe::classify::classify;
+use windlass_probe::burst::BurstOrder;
+use windlass_probe::cca::{self, Library, ScriptOrder, Trace};
 use windlass_probe::dialogue::Dialogue;
-use windlass_probe::ecn::{AccEcnOption, Ask, EcnFields};
-use windlass_probe::wire::{self, Flow, Kind, Meta};
-use windlass_probe::{BurstOrder, Order, Probe, Purpose, Test};
+use windlass_probe::ecn::Ask;
+use windlass_probe::split::{SplitOrder, classify};
+use windlass_probe::wire::{self, AccEcnOption, EcnFields, Flow, Kind, Meta};
+use windlass_probe::{Order, Probe, Purpose, Test};
 use windlass_tcp::{Flags, Options, Segment, SeqNumber};
 
 const ISN: u32 = u32::MAX - 5000;
@@ -55,10 +56,17 @@ impl World {
                 Flow { local: address("[2001:db8::9]:61000"), remote: address("[2001:db8::1]:80") }
             }
         };
+        let measure = |test: Test| {
+            let acks = u16::from(setup[2] % 8) + 1;
+            Purpose::Measure(SplitOrder { test, acks, timeout: Span::from_secs(3) })
+        };
         let purpose = match setup[1] {
             0 => Purpose::Scout,
-            1 => Purpose::Measure(Test::Stretch),
-            2..=40 => Purpose::Identify,
+            1 => measure(Test::Stretch),
+            2..=40 => Purpose::Identify(ScriptOrder {
+                ecn: [Some(Ask::Accurate), Some(Ask::Classic), None][usize::from(setup[2] % 3)],
+                path_rtt: None,
+            }),
             41..=60 => Purpose::Ecn(Ask::Accurate),
             61..=65 => Purpose::Ecn(Ask::Classic),
             size @ 248.. => Purpose::Burst(BurstOrder {
@@ -67,21 +75,17 @@ impl World {
                 fills: size % 2 == 1,
                 packet_bytes: 1460,
             }),
-            parts => Purpose::Measure(Test::Split(u16::from(parts) * 4)),
+            parts => measure(Test::Split(u16::from(parts) * 4)),
         };
         let order = Order {
             purpose,
-            dialogue: Dialogue::Http { request: b"GET / HTTP/1.1\r\n\r\n".to_vec() },
+            dialogue: Dialogue::http(b"GET / HTTP/1.1\r\n\r\n".to_vec()),
             tls: None,
-            acks: u16::from(setup[2] % 8) + 1,
-            timeout: Span::from_secs(3),
             handshake: Span::from_secs(6),
             patience: Span::from_secs(6),
             mss: 1460,
             window: 64 << (setup[2] / 16),
             supply: 0,
-            ecn: [Some(Ask::Accurate), Some(Ask::Classic), None][usize::from(setup[2] % 3)],
-            path_rtt: None,
         };
         let probe = Probe::new(order, flow, ISN, Time::ZERO);
         let (client_next, server_next) = (SeqNumber(0), 1_000_000);

@@ -10,17 +10,11 @@ use windlass_base::{Span, Time};
 const TS_RECENT_VALID: Span = Span::from_secs(24 * 24 * 3600);
 
 impl Connection {
-    /// True if a listener may accept `syn` in place of this connection. The connection must be in
-    /// TIME-WAIT, and the SYN must have a higher sequence number than all data received, or a later
-    /// timestamp (RFC 9293 §3.6.1, RFC 6191).
+    /// True if a listener may accept `syn` in place of this connection, which must be in TIME-WAIT
+    /// ([`Segment::reopens`]).
     pub fn makes_room_for(&self, syn: &Segment) -> bool {
-        let beyond = self.rx.isn.at(self.rx.reassembly.nxt()).is_before(syn.seq);
-        let later = match (self.rx.ts_recent, syn.options.timestamps) {
-            (Some(newest), Some(timestamps)) => (timestamps.value.wrapping_sub(newest) as i32) > 0,
-            _ => false,
-        };
-        let control = syn.flags & (Flags::SYN | Flags::ACK | Flags::RST);
-        self.state == State::TimeWait && control == Flags::SYN && (beyond || later)
+        let received = self.rx.isn.at(self.rx.reassembly.nxt());
+        self.state == State::TimeWait && syn.reopens(received, self.rx.ts_recent)
     }
 
     /// The position at which an acceptable segment begins; `None` if the segment needs no further
@@ -79,9 +73,7 @@ impl Connection {
 
     /// True for a retransmitted SYN: the peer has not received the SYN-ACK, which is sent again.
     fn is_repeated_syn(&mut self, segment: &Segment, start: Option<u64>) -> bool {
-        let control = segment.flags & (Flags::SYN | Flags::ACK | Flags::RST);
-        let repeated =
-            self.state == State::SynReceived && control == Flags::SYN && start == Some(0);
+        let repeated = self.state == State::SynReceived && segment.opens() && start == Some(0);
         if repeated {
             self.tx.nxt = 0;
             self.tx.timing.forget();

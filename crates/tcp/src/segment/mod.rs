@@ -45,6 +45,22 @@ impl Segment {
         wire::MIN_HEADER_LEN as u32 + self.options.wire_len() as u32 + self.payload_len
     }
 
+    /// True if the segment asks for a new connection (RFC 9293 §3.10.7.2).
+    pub fn opens(&self) -> bool {
+        self.flags & (Flags::SYN | Flags::ACK | Flags::RST) == Flags::SYN
+    }
+
+    /// True if a listener may accept this segment in place of a connection in TIME-WAIT. It must be a SYN with a
+    /// sequence number above `received`, which follows all that the old connection has received, or with a later
+    /// timestamp than `newest`, the last one received (RFC 9293 §3.6.1, RFC 6191).
+    pub fn reopens(&self, received: SeqNumber, newest: Option<u32>) -> bool {
+        let later = match (newest, self.options.timestamps) {
+            (Some(newest), Some(timestamps)) => (timestamps.value.wrapping_sub(newest) as i32) > 0,
+            _ => false,
+        };
+        self.opens() && (received.is_before(self.seq) || later)
+    }
+
     /// The reset that answers this segment where no connection takes it (RFC 9293 §3.10.7.1);
     /// `None` for a segment that is a reset itself.
     pub fn reset_reply(&self) -> Option<Segment> {

@@ -13,7 +13,7 @@ EXAMPLES = """\
 examples:
   windlass-lab controllers trace --seed 1 --paths 3 --out out/library
   windlass-lab controllers trace --seed 1 --paths 2 --far --out out/far
-  windlass-lab controllers library out/library out/far > crates/probe/src/cca/library.jsonl
+  windlass-lab controllers library out/library out/far > crates/probe/src/topic/cca/library.jsonl
   windlass-lab controllers trace --seed 2 --paths 20 --out out/held-out
   windlass-lab controllers judge out/held-out               # by the signatures of this version
   windlass-lab controllers judge out/held-out --library mine.jsonl --json

@@ -2,10 +2,10 @@
 
 use crate::stdout;
 use windlass_probe::SynAck;
-use windlass_probe::burst::{BurstOutcome, RUNS_MIN, SizeRow};
+use windlass_probe::burst::{RUNS_MIN, SizeRow};
 use windlass_probe::cca::Controller;
-use windlass_probe::classify::{InitialWindow, Verdict};
-use windlass_probe::session::{Failure, Outcome, TestRow};
+use windlass_probe::session::{BurstOutcome, Failure, Outcome, TestRow};
+use windlass_probe::split::{InitialWindow, Verdict};
 
 const HEADER: [&str; 12] = [
     "test",
@@ -53,16 +53,17 @@ pub(super) fn burst(outcome: &BurstOutcome) -> String {
     let mut lines = Vec::new();
     let BurstOutcome { address, server, syn_ack, .. } = outcome;
     lines.extend(outcome.url.as_ref().map(|url| about(url, address, server, syn_ack)));
-    if outcome.sizes.is_empty() {
+    let verdict = &outcome.verdict;
+    if verdict.sizes.is_empty() {
         lines.push(not_measured(&outcome.target, outcome.failure.as_ref()));
         return lines.join("\n");
     }
-    lines.push(stdout::table(&BURST_HEADER, outcome.sizes.iter().map(size)));
-    lines.push(match &outcome.difference {
+    lines.push(stdout::table(&BURST_HEADER, verdict.sizes.iter().map(size)));
+    lines.push(match &verdict.difference {
         Some(difference) => format!("result: {difference}"),
         None => format!("undecided: fewer than two sizes have {RUNS_MIN} measured runs"),
     });
-    lines.extend(outcome.notes.iter().map(|note| format!("note: {note}")));
+    lines.extend(verdict.notes.iter().map(|note| format!("note: {note}")));
     lines.join("\n")
 }
 

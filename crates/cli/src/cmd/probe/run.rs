@@ -10,9 +10,8 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::process::ExitCode;
-use windlass_probe::burst::BurstOutcome;
 use windlass_probe::linux::{Driver, measure};
-use windlass_probe::session::Outcome;
+use windlass_probe::session::{BurstOutcome, Outcome};
 use windlass_probe::{Session, Settings, Target};
 
 const UNDECIDED: u8 = 3;
@@ -73,7 +72,7 @@ fn sizes(asked: &[u16]) -> Vec<u16> {
 }
 
 fn burst_exit_code(outcome: &BurstOutcome) -> ExitCode {
-    match (&outcome.difference, outcome.runs.is_empty()) {
+    match (&outcome.verdict.difference, outcome.runs.is_empty()) {
         (Some(_), _) => ExitCode::SUCCESS,
         (None, false) => ExitCode::from(UNDECIDED),
         (None, true) => ExitCode::from(NOT_MEASURED),

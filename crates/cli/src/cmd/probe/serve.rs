@@ -9,8 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use windlass_base::text_file;
-use windlass_probe::linux;
-use windlass_probe::serve::{Network, Spec, Stack, draw_controllers, generate, read, write};
+use windlass_probe_serve::{Network, Spec, Stack, draw_controllers, generate, read, write};
 use windlass_tcp::cc::ControllerFactory;
 
 /// Plays servers until it is ended.
@@ -27,7 +26,7 @@ pub(super) fn main(args: &Serve) -> Result<ExitCode, Failure> {
         // Standard output may be closed: the servers work all the same.
         let _ = stdout::line(&message);
     };
-    match linux::serve(network, &args.tun, ready) {
+    match windlass_probe_serve::serve(network, &args.tun, ready) {
         Ok(never) => match never {},
         Err(error) => Err(Failure::Work(format!(
             "probe serve: device {}: {error}; it takes CAP_NET_ADMIN and /dev/net/tun: run as root, or see windlass doctor link",

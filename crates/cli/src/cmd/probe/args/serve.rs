@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use windlass_base::Span;
-use windlass_probe::serve::Stack;
+use windlass_probe_serve::Stack;
 use windlass_tcp::cc::ControllerFactory;
 
 pub(crate) const SERVE_HELP: &str = "\
