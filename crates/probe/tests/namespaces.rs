@@ -298,7 +298,7 @@ fn a_burst_of_the_kernel_loses_what_the_queue_of_a_router_does_not_take() {
             let mut outcome = measured();
             // Packets come later where other programs have the machine.
             for _ in 0..2 {
-                if outcome.sizes[1].added_ms.is_none_or(|added| added >= WAIT_MS_MAX) {
+                if outcome.verdict.sizes[1].added_ms.is_none_or(|added| added >= WAIT_MS_MAX) {
                     outcome = measured();
                 }
             }
@@ -308,7 +308,7 @@ fn a_burst_of_the_kernel_loses_what_the_queue_of_a_router_does_not_take() {
             outcome
         })
     });
-    let [_, ten, most] = &outcome.sizes[..] else { panic!("{outcome:?}") };
+    let [_, ten, most] = &outcome.verdict.sizes[..] else { panic!("{outcome:?}") };
     assert_eq!((ten.runs, ten.lost), ((6, 6), 0), "{outcome:?}");
     // Eight packets of 1514 bytes wait for the rate.
     let added = ten.added_ms.expect("measured");

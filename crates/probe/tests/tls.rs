@@ -124,14 +124,14 @@ fn bursts_behind_tls_begin_after_the_handshake() {
     let sizes = Settings { bursts: vec![4, 20], ..settings(&[], 5) };
     let session = run(tls, PATH, config(Profile::Linux, 10), "https://host.example/", sizes);
     let outcome = session.burst_outcome();
-    for row in &outcome.sizes {
+    for row in &outcome.verdict.sizes {
         assert_eq!((row.runs, row.lost, row.grown), ((5, 5), 0, 5), "{outcome:?}");
         assert!(
             row.sent >= 5 * u64::from(row.packets),
             "records may end in short packets: {row:?}"
         );
     }
-    assert_eq!(outcome.sizes.len(), 2);
+    assert_eq!(outcome.verdict.sizes.len(), 2);
 }
 
 #[test]

@@ -1,6 +1,5 @@
 use super::*;
 use crate::dialogue::Exchange;
-use crate::session::Failure;
 use crate::topic::Ending;
 use crate::topic::split::Test;
 use crate::{http, tls};
@@ -98,8 +97,8 @@ fn the_excluded_are_never_connected_to_whatever_name_they_have() {
     let (begun, mut finished) = run(survey(&hosts, PACE, "192.0.2.0/24\n2001:db8::/32\n"));
     assert_eq!(begun.len(), 1);
     finished.sort_by_key(|(host, _)| *host);
-    let failures: Vec<&str> =
-        finished.iter().map(|(_, o)| o.failure.as_ref().map_or("", Failure::name)).collect();
+    let failures: Vec<String> =
+        finished.iter().map(|(_, outcome)| HostRow::of("", outcome).outcome).collect();
     assert_eq!(failures, ["excluded", "silent", "excluded", "excluded"]);
 }
 
