@@ -182,8 +182,10 @@ def send(address: str, port: int, controller: str, connections: int, seconds: fl
     block = bytes(16_384)
 
     def fill(sock: socket.socket) -> None:
-        while time.monotonic() < end:
-            sock.sendall(block)
+        # The receiver may end first.
+        with suppress(OSError):
+            while time.monotonic() < end:
+                sock.sendall(block)
         # Data still queued would take the link from the next run.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         sock.close()

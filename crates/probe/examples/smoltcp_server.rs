@@ -2,18 +2,14 @@
 //! `smoltcp_server DEVICE ADDRESS VERSION RTT_MS PAGE_BYTES`, with 0.12 or 0.14 for the version. The lab
 //! builds and runs it. The server uses Reno and Nagle's algorithm.
 
-#[expect(dead_code, reason = "the tests use the rest")]
-#[path = "../tests/common/server.rs"]
-mod server;
 #[path = "../tests/common/smoltcp.rs"]
 mod smoltcp;
 
-use server::{Server, page};
 use std::env;
 use std::net::IpAddr;
 use std::process::ExitCode;
 use windlass_base::Span;
-use windlass_probe_serve::Network;
+use windlass_probe_serve::{Network, Server, page};
 
 fn main() -> ExitCode {
     match serve(&env::args().skip(1).collect::<Vec<_>>()) {

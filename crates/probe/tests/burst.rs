@@ -3,7 +3,7 @@
 #[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
-use common::server::{EngineServer, Server, config, page, says};
+use common::server::config;
 use common::{PATH, Path, World, settings};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use windlass_base::{Span, Time};
 use windlass_probe::burst::{Estimate, SizeRow};
 use windlass_probe::session::BurstOutcome;
 use windlass_probe::{Ending, Session, Settings, Target};
+use windlass_probe_serve::{EngineServer, Server, page, says};
 use windlass_tcp::cc::ControllerFactory;
 use windlass_tcp::{Config, Profile};
 

@@ -7,11 +7,11 @@ use common::Path;
 use common::accurate::AccurateServer;
 use common::engine::{self, known, measure_server};
 use common::marking::Marked;
-use common::server::Server;
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use windlass_base::{Rng, Span, Time};
 use windlass_probe::cca::{Answer, Controller, Library, Sample, Show, Signature, Trace};
+use windlass_probe_serve::Server;
 use windlass_tcp::cc::{self, Ack, Congestion, ControllerFactory, Params, Window};
 
 const KNOWN: [&str; 4] = ["reno", "cubic", "new-ecn", "tahoe"];

@@ -6,7 +6,6 @@
 mod common;
 
 use common::namespace::{kernel_server, probe, skipped, with_server};
-use common::server::{Raw, Server, page};
 use common::settings;
 use nix::sys::socket::{setsockopt, sockopt};
 use std::io::{Read, Write};
@@ -20,6 +19,7 @@ use windlass_probe::cca::{Answer, Library};
 use windlass_probe::session::{Failure, Outcome};
 use windlass_probe::wire::{self, Flow, Received};
 use windlass_probe::{Ending, Settings};
+use windlass_probe_serve::{Raw, Server, page};
 use windlass_tcp::{Flags, Options, Segment, SeqNumber};
 
 /// Two trials, their handshakes, and what a loaded machine takes.

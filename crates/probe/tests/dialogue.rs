@@ -3,12 +3,13 @@
 #[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
-use common::server::{EngineServer, Outgoing, Speaker, config, says};
+use common::server::config;
 use common::{PATH, World, settings};
 use windlass_probe::dialogue::{Exchange, Scheme};
 use windlass_probe::session::{Failure, Outcome, WindowAfter};
 use windlass_probe::split::{Limit, Reaction};
 use windlass_probe::{Ending, Session, Settings, Target, Test};
+use windlass_probe_serve::{EngineServer, Outgoing, Speaker, says};
 use windlass_tcp::Profile;
 
 const TESTS: [Test; 3] = [Test::Split(1), Test::Split(4), Test::Stretch];

@@ -3,7 +3,7 @@
 #[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
-use common::server::{EngineServer, Raw, Server, config, page, says};
+use common::server::config;
 use common::{PATH, World, order, settings};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,6 +13,7 @@ use windlass_probe::session::Outcome;
 use windlass_probe::survey::HostRow;
 use windlass_probe::wire::{self, AccEcnOption, EcnFields, Flow, Received};
 use windlass_probe::{Ending, Order, Purpose, Report, Session, Settings, Target, Test};
+use windlass_probe_serve::{EngineServer, Raw, Server, page, says};
 use windlass_tcp::{Flags, Options, Profile, Segment, SeqNumber};
 
 const ADDRESS: &str = "192.0.2.1:80";

@@ -3,12 +3,13 @@
 #[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
-use common::server::{EngineServer, config, page, redirect, says};
+use common::server::{config, redirect};
 use common::{A_TO_E_AND_S, PATH, Path, World, settings};
 use windlass_base::Span;
 use windlass_probe::session::{Failure, Outcome};
 use windlass_probe::split::{Limit, Reaction};
 use windlass_probe::{Ending, Session, Settings, Target, Test};
+use windlass_probe_serve::{EngineServer, page, says};
 use windlass_probe_serve::{Spec, Stack};
 use windlass_tcp::{Config, Profile};
 

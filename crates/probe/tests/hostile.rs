@@ -3,12 +3,13 @@
 #[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
-use common::server::{EngineServer, Raw, config, page, says};
+use common::server::config;
 use common::{PATH, World, order};
 use std::net::SocketAddr;
 use windlass_base::Span;
 use windlass_probe::wire::{self, Flow, Received};
 use windlass_probe::{Ending, Order, Purpose, Report, Test};
+use windlass_probe_serve::{EngineServer, Raw, page, says};
 use windlass_tcp::{Flags, Options, Profile, Segment, SeqNumber};
 
 const ADDRESS: &str = "192.0.2.1:80";

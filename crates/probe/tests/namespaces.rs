@@ -6,7 +6,7 @@
 mod common;
 
 use common::namespace::{DELAY, kernel_server, probe, skipped, with_server};
-use common::server::{EngineServer, Server, config, page, says};
+use common::server::config;
 use common::smoltcp::{v0_12, v0_14};
 use common::{A_TO_E_AND_S, settings};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -20,6 +20,7 @@ use windlass_probe::linux::{Driver, measure};
 use windlass_probe::session::Failure;
 use windlass_probe::split::{Limit, Reaction};
 use windlass_probe::{Ending, Session, Settings, Target, Test};
+use windlass_probe_serve::{EngineServer, Server, page, says};
 use windlass_tcp::Profile;
 use windlass_testbed::{Namespace, Need, join, run, skip, skip_unless};
 

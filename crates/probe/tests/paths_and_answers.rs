@@ -4,7 +4,7 @@
 #[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
-use common::server::{Answer, EngineServer, Server, config, says};
+use common::server::config;
 use common::{A_TO_E_AND_S, PATH, World, settings};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use windlass_base::{Span, Time};
 use windlass_probe::session::{Failure, Outcome};
 use windlass_probe::split::Reaction;
 use windlass_probe::{Session, Target, Test};
+use windlass_probe_serve::{Answer, EngineServer, Server, says};
 use windlass_tcp::Profile;
 use windlass_tcp::cc::{Ack, Congestion, Controller, ControllerFactory, Params, Window};
 

@@ -3,12 +3,12 @@
 #[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
-use common::server::{Server, page};
 use common::smoltcp::{v0_12, v0_14};
 use common::{A_TO_E_AND_S, PATH, Path, World, settings};
 use windlass_probe::session::{Outcome, TestRow};
 use windlass_probe::split::Reaction;
 use windlass_probe::{Session, Target};
+use windlass_probe_serve::{Server, page};
 
 const ADDRESSES: [&str; 2] = ["192.0.2.1", "2001:db8::1"];
 

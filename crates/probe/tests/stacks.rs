@@ -4,7 +4,6 @@
 #[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
-use common::server::{EngineServer, Server, page, says};
 use common::{A_TO_E_AND_S, Path, World, settings};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use windlass_base::{Span, Time};
 use windlass_probe::split::{Limit, Reaction, Verdict};
 use windlass_probe::wire::{self, Kind, Meta};
 use windlass_probe::{Session, Target};
+use windlass_probe_serve::{EngineServer, Server, page, says};
 use windlass_tcp::cc::{ControllerFactory, Reno};
 use windlass_tcp::config::Growth;
 use windlass_tcp::{Config, Flags, Profile, Segment};

@@ -3,7 +3,7 @@
 #[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
-use common::server::{EngineServer, Outgoing, Speaker, config, page, says};
+use common::server::config;
 use common::{A_TO_E_AND_S, PATH, Path, World, settings};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::version::{TLS12, TLS13};
@@ -15,6 +15,7 @@ use windlass_probe::ecn::{Echo, Mode};
 use windlass_probe::session::Outcome;
 use windlass_probe::split::Reaction;
 use windlass_probe::{Session, Settings, Target, Test};
+use windlass_probe_serve::{EngineServer, Outgoing, Speaker, page, says};
 use windlass_tcp::{Config, Profile};
 
 /// A page behind TLS.

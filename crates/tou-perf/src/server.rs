@@ -20,19 +20,24 @@ pub const BACKLOG: usize = 256;
 /// Time between the intervals of a test. The server reports none, so it is long.
 const INTERVAL: Duration = Duration::from_secs(3600);
 
+/// Makes the controller with a name.
+pub type MakeController = dyn Fn(&str) -> io::Result<Arc<dyn ControllerFactory>> + Send + Sync;
+
+type OnRefused = dyn Fn(SocketAddr, &str) + Send + Sync;
+
 /// The congestion controllers from which clients choose.
 pub struct Controllers {
     /// Their names.
     pub names: Vec<&'static str>,
     /// Makes the controller with a name.
-    pub make: Box<dyn Fn(&str) -> io::Result<Arc<dyn ControllerFactory>> + Send + Sync>,
+    pub make: Box<MakeController>,
 }
 
 /// Serves the tests of clients, one at a time.
 pub struct Server {
     controllers: Controllers,
     /// Gets the peer of each refused connection, and the reason.
-    on_refused: Box<dyn Fn(SocketAddr, &str) + Send + Sync>,
+    on_refused: Box<OnRefused>,
     current: Mutex<Option<Current>>,
     /// The number of connections that have not sent their first line.
     unidentified: AtomicUsize,

@@ -1,10 +1,10 @@
 //! AccECN for a server that speaks classic ECN only: translates between the two.
 
-use super::server::Server;
 use std::cell::Cell;
 use std::rc::Rc;
 use windlass_base::Time;
 use windlass_probe::wire::{self, EcnFields, Flow, Incoming, Kind, Meta};
+use windlass_probe_serve::Server;
 use windlass_tcp::{Flags, Segment};
 
 /// The initial value of both counters of marks (RFC 9768 section 3.2.1).

@@ -1,10 +1,10 @@
 //! Servers of the engine whose controller is identified, in virtual time.
 
-use super::server::{EngineServer, Server, page, says};
 use super::{Path, World};
 use std::sync::Arc;
 use windlass_probe::cca::{Controller, Library, Part, Sample, Signature, Trace};
 use windlass_probe::{Session, Settings, Target};
+use windlass_probe_serve::{EngineServer, Server, page, says};
 use windlass_tcp::cc::{self, ControllerFactory};
 use windlass_tcp::{Config, Profile};
 

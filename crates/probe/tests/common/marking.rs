@@ -1,11 +1,11 @@
 //! A path that marks a packet of the server, as a congested router does.
 
 use super::accurate::translated;
-use super::server::Server;
 use std::cell::Cell;
 use std::rc::Rc;
 use windlass_base::{Ecn, Time};
 use windlass_probe::wire::{self, Kind, Meta};
+use windlass_probe_serve::Server;
 use windlass_tcp::Flags;
 
 /// Packets that passed the router, over all connections.

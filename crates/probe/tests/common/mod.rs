@@ -8,7 +8,6 @@ pub(crate) mod namespace;
 pub(crate) mod server;
 pub(crate) mod smoltcp;
 
-use server::Server;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use windlass_base::{Rng, Span, Time};
@@ -17,6 +16,7 @@ use windlass_probe::session::{Settings, Step};
 use windlass_probe::split::SplitOrder;
 use windlass_probe::wire::{self, Flow, Meta};
 use windlass_probe::{Order, Probe, Purpose, Report, Session, Test, http, tls};
+use windlass_probe_serve::Server;
 
 /// The path between probe and server.
 #[derive(Copy, Clone)]

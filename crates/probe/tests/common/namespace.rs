@@ -1,6 +1,5 @@
 //! The driver in network namespaces: against a server behind a TUN device, and against this machine's kernel.
 
-use super::server::Server;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -10,6 +9,7 @@ use windlass_base::Time;
 use windlass_probe::linux::{Driver, measure};
 use windlass_probe::session::Outcome;
 use windlass_probe::{Session, Settings, Target};
+use windlass_probe_serve::Server;
 use windlass_testbed::{Namespace, Need, join, skip_unless};
 
 /// Whether the test cannot run; prints the reason.

@@ -1,9 +1,6 @@
 //! Servers for the tests: those of the library, and some that only tests need.
 
 use std::sync::Arc;
-pub(crate) use windlass_probe_serve::{
-    Answer, EngineServer, Outgoing, Raw, Says, Server, Speaker, page, says,
-};
 use windlass_tcp::cc::Reno;
 use windlass_tcp::{Config, Profile};
 

@@ -1,9 +1,9 @@
 //! Web servers made of smoltcp (<https://github.com/smoltcp-rs/smoltcp>), an independent TCP, in
 //! virtual time, in two versions that react differently.
 
-use super::server::Server;
 use std::collections::VecDeque;
 use windlass_base::Time;
+use windlass_probe_serve::Server;
 
 /// Its send and its receive buffer, in bytes.
 const BUFFER: usize = 1 << 20;
