@@ -58,7 +58,7 @@ def test_files_go_one_after_the_other_through_the_cross_traffic(windlass):
 
 
 @pytest.mark.parametrize(
-    ("direction", "way"),
+    ("direction", "mode"),
     [("download", ""), ("upload", ""), ("download", CLIENT_OPENS), ("upload", IPV6)],
 )
 def test_the_proxy_takes_on_a_transfer_and_brings_it_to_its_end(windlass, direction, mode):

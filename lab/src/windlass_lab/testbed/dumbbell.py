@@ -3,16 +3,7 @@
 from collections.abc import Sequence
 
 from windlass_lab.testbed import link
-from windlass_lab.testbed.topology import (
-    End,
-    Experiment,
-    Flow,
-    Link,
-    Node,
-    Route,
-    Shaper,
-    Topology,
-)
+from windlass_lab.testbed.topology import End, Experiment, Flow, Link, Node, Route, Shaper, Topology
 
 # The flows of experiments/new-ecn/s1_10M_*.toml, the far ones first, as they start.
 RTTS_MS = (190.0, 70.0, 30.0, 4.0)

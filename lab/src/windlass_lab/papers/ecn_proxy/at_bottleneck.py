@@ -27,20 +27,8 @@ from windlass_lab.papers.ecn_proxy.by_connections import (
     tests_of,
     times,
 )
-from windlass_lab.papers.ecn_proxy.plan import (
-    DIRECTIONS,
-    NATIVE,
-    NEITHER,
-    PROXY,
-    Test,
-    proxy,
-)
-from windlass_lab.papers.ecn_proxy.supplement import (
-    Runs,
-    Supplement,
-    Variant,
-    case,
-)
+from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS, NATIVE, NEITHER, PROXY, Test, proxy
+from windlass_lab.papers.ecn_proxy.supplement import Runs, Supplement, Variant, case
 
 _RUNS = FEWEST_SEEDS
 # The router's two interfaces in the scenarios.

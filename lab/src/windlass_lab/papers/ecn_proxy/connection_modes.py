@@ -17,14 +17,7 @@ from windlass_lab.papers.ecn_proxy.by_connections import (
     tests_of,
     times,
 )
-from windlass_lab.papers.ecn_proxy.plan import (
-    CLIENT_OPENS,
-    IPV6,
-    NATIVE,
-    NEITHER,
-    PROXY,
-    Test,
-)
+from windlass_lab.papers.ecn_proxy.plan import CLIENT_OPENS, IPV6, NATIVE, NEITHER, PROXY, Test
 from windlass_lab.papers.ecn_proxy.supplement import Runs, Supplement
 
 _RUNS = 10

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from statistics import median
+from statistics import fmean, median
 
 from windlass_lab.core.statistics.estimate import Estimate
 from windlass_lab.core.statistics.interval import FEWEST_RUNS, Interval
@@ -134,9 +134,8 @@ def _fairness(test: Test, runs: Runs, fewest: int) -> Comparison | None:
         return None
     what = "Fairness index of the connections, server ECN, proxy, with cross traffic"
     # The median: a connection whose SYN was lost goes on without ECN (RFC 3168 section 6.1.1.1).
-    return held(
-        replace(_subject(what, test, Estimate.of(found)), fewest=fewest), criteria.FAIR, None
-    )
+    middle = Estimate(median(found), _deviation(found), len(found))
+    return held(replace(_subject(what, test, middle), fewest=fewest), criteria.FAIR, None)
 
 
 def _taken_on(test: Test, runs: Runs) -> Comparison | None:
@@ -174,6 +173,12 @@ def _answers(test: Test, runs: Runs) -> Iterator[Comparison]:
 def _of_all(what: str, test: Test, measured: Estimate, asked: Asked) -> Comparison:
     """A share of thousands of packets, over all runs together."""
     return held(replace(_subject(what, test, measured), exact=True), asked, None)
+
+
+def _deviation(values: Sequence[float]) -> float:
+    # In floating point, to the last digit as earlier results have it.
+    mean = fmean(values)
+    return (sum((value - mean) ** 2 for value in values) / max(1, len(values) - 1)) ** 0.5
 
 
 def _subject(quantity: str, test: Test, measured: Estimate) -> Subject:

@@ -26,14 +26,7 @@ from windlass_lab.papers.ecn_proxy.by_connections import (
 )
 from windlass_lab.papers.ecn_proxy.plan import NATIVE, NEITHER, PROXY, Test, proxy
 from windlass_lab.papers.ecn_proxy.published import published
-from windlass_lab.papers.ecn_proxy.supplement import (
-    Runs,
-    Supplement,
-    Variant,
-    case,
-    over,
-    seconds,
-)
+from windlass_lab.papers.ecn_proxy.supplement import Runs, Supplement, Variant, case, over, seconds
 
 _RUNS = FEWEST_SEEDS
 # The paper's hosts ran Linux 3.19: SACK, PRR and tail loss probes, and no RACK (Linux 4.4).

@@ -13,15 +13,7 @@ from windlass_lab.core.experiments.model import Paper
 from windlass_lab.core.pipeline.campaign import Campaign, Runs, seeds
 from windlass_lab.core.pipeline.request import Request
 from windlass_lab.core.pipeline.run_lines import RunLines
-from windlass_lab.papers.tou import (
-    losses,
-    plan,
-    report,
-    stream,
-    topology,
-    transfer,
-    window,
-)
+from windlass_lab.papers.tou import losses, plan, report, stream, topology, transfer, window
 from windlass_lab.papers.tou.beside.reproduce import BESIDE, is_beside
 from windlass_lab.papers.tou.catalogue import SHORT, SHORT_SCALE, cells_of
 from windlass_lab.papers.tou.judge import SEEDS

@@ -22,14 +22,7 @@ from windlass_lab.core.verdicts.verdict import (
 from windlass_lab.papers.tou import criteria
 from windlass_lab.papers.tou.catalogue import cells_of
 from windlass_lab.papers.tou.judge import Runs, enough, unjudged
-from windlass_lab.papers.tou.plan import (
-    TOU_CLASSIC,
-    TOU_NONE,
-    TUNED_RENO,
-    Cell,
-    Contender,
-    Test,
-)
+from windlass_lab.papers.tou.plan import TOU_CLASSIC, TOU_NONE, TUNED_RENO, Cell, Contender, Test
 from windlass_lab.papers.tou.rules import (
     CLOSE,
     Rule,

@@ -17,15 +17,7 @@ from windlass_lab.core.verdicts.verdict import (
     within,
 )
 from windlass_lab.papers.tou.beside import criteria
-from windlass_lab.papers.tou.beside.plan import (
-    RUNS,
-    SIDES,
-    TOU,
-    Cell,
-    Side,
-    Test,
-    neighbours,
-)
+from windlass_lab.papers.tou.beside.plan import RUNS, SIDES, TOU, Cell, Side, Test, neighbours
 from windlass_lab.papers.tou.beside.share import Run
 
 # The runs of each test, by its name.
