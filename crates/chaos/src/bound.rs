@@ -1,22 +1,12 @@
 //! How long a connection may take over a path that works.
 
-use crate::setup::{AppSetup, Close, EndSetup, PathSetup, Setup};
+use crate::setup::{AppSetup, Close, EndSetup, PathSetup, Setup, unit};
 use windlass_base::{Span, Time};
 use windlass_tcp::Config;
 use windlass_tcp::config::AckPolicy;
 
-/// Options take at most this much of a segment once agreed, and no MSS is below 48.
-const LEAST_MSS: u64 = 36;
-
-/// Payload bytes that `sender` gets into a segment, at least, when buffers are what limits it.
-pub(crate) fn unit(configs: &[Config; 2], sender: usize) -> u64 {
-    let (from, to) = (&configs[sender], &configs[1 - sender]);
-    let mss = u64::from(from.mss.min(to.mss)).saturating_sub(12).max(LEAST_MSS);
-    // The receiver opens its window by half its buffer at least (RFC 9293 §3.8.6.2.2).
-    mss.min(from.buffers.send).min((to.buffers.receive / 2).max(1))
-}
-
-/// From calm on: a few of the longest timeouts for what got lost before, then round trips.
+/// The instant by which the connection must be over. From calm on: a few of the longest timeouts for
+/// what got lost before, then round trips.
 pub(crate) fn deadline(setup: &Setup) -> Time {
     let rto_max = setup.ends.iter().map(|end| longest_rto(&end.config)).fold(Span::ZERO, Span::max);
     let flight = setup.paths().fold(Span::ZERO, |sum, path| sum + path.longest_delay());

@@ -142,7 +142,7 @@ fn remember(last: &mut VecDeque<String>, line: &str) {
 
 fn describe(setup: &Setup) -> String {
     let Setup { start, calm, opening, ends: [a, b], proxies, legs } = setup;
-    let deadline = setup.deadline();
+    let deadline = bound::deadline(setup);
     let mut text = format!("{opening:?} at {start}, calm from {calm}, to be over by {deadline}\n");
     for [forth, back] in legs {
         text += &format!("path A to B: {forth:?}\npath B to A: {back:?}\n");

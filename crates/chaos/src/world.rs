@@ -53,7 +53,7 @@ impl<'a> World<'a> {
     }
 
     pub(crate) fn run(&mut self) -> Result<Report, String> {
-        let deadline = self.setup.deadline();
+        let deadline = bound::deadline(self.setup);
         for end in 0..2 {
             self.settle(end)?;
         }

@@ -10,10 +10,10 @@ mod path;
 mod proxy;
 
 pub(crate) use app::{Abort, AppSetup, Close};
+pub(crate) use config::unit;
 pub(crate) use path::PathSetup;
 pub(crate) use proxy::ProxySetup;
 
-use crate::bound;
 use std::sync::Arc;
 use windlass_base::{Rng, Span, Time};
 use windlass_tcp::cc::ControllerFactory;
@@ -108,7 +108,7 @@ impl Setup {
         if fat {
             configs.iter_mut().for_each(|config| config::fatten(&mut rng, config));
         }
-        let total_unit = [bound::unit(&configs, 0), bound::unit(&configs, 1)];
+        let total_unit = [config::unit(&configs, 0), config::unit(&configs, 1)];
         let mut app = |sender: usize| AppSetup::draw(&mut rng, total_unit[sender]);
         let mut apps = [app(0), app(1)];
         apps[1].close_after_peer &= !apps[0].close_after_peer;
@@ -146,11 +146,6 @@ impl Setup {
     /// Every direction of every leg.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &PathSetup> {
         self.legs.iter().flatten()
-    }
-
-    /// The instant by which the connection must be over.
-    pub(crate) fn deadline(&self) -> Time {
-        bound::deadline(self)
     }
 }
 
