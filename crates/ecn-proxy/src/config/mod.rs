@@ -5,7 +5,7 @@ mod file;
 mod source;
 mod value;
 
-pub use file::{Fault, FileError, read_file, read_text};
+pub use file::{FileError, read_file, read_text, schema};
 pub use source::Source;
 pub use value::{
     POLICIES, parse_interface, parse_log, parse_log_format, parse_mark_bit, parse_metrics,
