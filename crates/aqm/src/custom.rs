@@ -29,6 +29,17 @@ pub trait QueueFactory: Debug + Send + Sync {
 #[derive(Clone, Debug)]
 pub struct CustomConfig(pub Arc<dyn QueueFactory>);
 
+impl CustomConfig {
+    /// Checks the settings, as [`QueueFactory::validate`].
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot work.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        self.0.validate()
+    }
+}
+
 impl PartialEq for CustomConfig {
     fn eq(&self, other: &CustomConfig) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

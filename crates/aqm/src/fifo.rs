@@ -1,5 +1,14 @@
-use crate::{DropReason, EarlyAction, Limit, Packet, Stats};
+use crate::{DropReason, Limit, Packet, Stats};
 use alloc::collections::VecDeque;
+
+/// How a queue signals congestion to a packet that it chose at random.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum EarlyAction {
+    /// Drop it.
+    Drop,
+    /// Set CE if the packet is ECN-capable, else drop it (RFC 3168 §5).
+    Mark,
+}
 
 /// Packets in order of arrival, and the sum of their bytes. It allocates only while it grows.
 #[derive(Clone, Debug)]

@@ -84,9 +84,8 @@ extern crate std;
 mod accessors;
 
 mod codel;
-mod config;
 mod custom;
-mod discipline;
+mod disciplines;
 mod drop_tail;
 mod error;
 mod fifo;
@@ -103,12 +102,11 @@ mod stats;
 mod tc_red;
 
 pub use codel::{CoDel, CoDelConfig, CoDelParams};
-pub use config::Config;
 pub use custom::{Custom, CustomConfig, CustomQueue, QueueFactory, Ticket};
-pub use discipline::Discipline;
+pub use disciplines::{Config, Discipline};
 pub use drop_tail::{DropTail, DropTailConfig};
 pub use error::ConfigError;
-pub use fifo::Fifo;
+pub use fifo::{EarlyAction, Fifo};
 pub use fixed_probability::{FixedProbability, FixedProbabilityConfig};
 pub use fq_codel::{FqCoDel, FqCoDelConfig};
 pub use limit::Limit;
@@ -116,8 +114,7 @@ pub use packet::Packet;
 pub use pie::{Pie, PieConfig};
 pub use queue::Queue;
 pub use red::{
-    AboveMax, Adaptation, AdaptiveConfig, EarlyAction, Red, RedConfig, SelfConfiguringConfig,
-    Spacing, Unit,
+    AboveMax, Adaptation, AdaptiveConfig, Red, RedConfig, SelfConfiguringConfig, Spacing, Unit,
 };
 pub use sred::{Sred, SredConfig};
 pub use stats::{DropReason, Stats};

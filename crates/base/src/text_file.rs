@@ -18,6 +18,18 @@ pub fn read(path: &Path) -> Result<String> {
     decode(std::fs::read(path)?)
 }
 
+/// [`read`] for a file of at most `most` bytes.
+///
+/// # Errors
+///
+/// As for [`read`], or the file is larger.
+pub fn read_at_most(path: &Path, most: u64) -> Result<String> {
+    if std::fs::metadata(path)?.len() > most {
+        return Err(invalid(&format!("expected at most {most} bytes")));
+    }
+    read(path)
+}
+
 /// The bytes behind a byte order mark of UTF-8, if there is one.
 pub fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(MARK).unwrap_or(bytes)

@@ -5,7 +5,8 @@ use windlass_base::{Span, Time};
 use windlass_tcp::Config;
 use windlass_tcp::config::AckPolicy;
 
-/// From calm on: a few of the longest timeouts for what got lost before, then round trips.
+/// The instant by which the connection must be over. From calm on: a few of the longest timeouts for
+/// what got lost before, then round trips.
 pub(crate) fn deadline(setup: &Setup) -> Time {
     let rto_max = setup.ends.iter().map(|end| longest_rto(&end.config)).fold(Span::ZERO, Span::max);
     let flight = setup.paths().fold(Span::ZERO, |sum, path| sum + path.longest_delay());

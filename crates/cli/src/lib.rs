@@ -31,7 +31,7 @@ use args::Command;
 use cmd::{cc, doctor, ecn_proxy, link, new, probe, sim, split_ack, tou};
 use failure::Failure;
 use std::process::ExitCode;
-pub use windlass_sim::Registry;
+pub use windlass_scenario::Registry;
 
 /// Runs the command line of this process, and returns its exit status. Scenarios and options may name
 /// the kinds of `registry`: in `sim run`, `batch`, `check`, `schema` and `chaos`, `link`, `tou` and

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 use windlass_base::suggest::did_you_mean;
-use windlass_sim::Registry;
+use windlass_scenario::Registry;
 use windlass_tcp::cc::{self, ControllerFactory};
 
 static REGISTRY: OnceLock<Registry> = OnceLock::new();

@@ -6,6 +6,7 @@ use crate::config::{Config, FileError, Settings, Source, read_file};
 use ipnet::IpNet;
 use serde::Serialize;
 use std::time::Duration;
+use windlass_keys::Problem;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -113,8 +114,13 @@ fn of_file(error: &FileError) -> Vec<Finding> {
             let expected = "a file of TOML that this user can read";
             vec![Finding::new(severity, subject, &place, &error.to_string(), expected)]
         }
-        FileError::Faults(faults) => {
-            faults.iter().map(|fault| Finding::of_message(&fault.place(), &fault.message)).collect()
+        FileError::Faults(problems) => {
+            let finding = |problem: &Problem| {
+                let Problem { place, key, message } = problem;
+                let place = if key.is_empty() { place.clone() } else { format!("{place}: {key}") };
+                Finding::of_message(&place, message)
+            };
+            problems.list().iter().map(finding).collect()
         }
     }
 }
@@ -164,7 +170,7 @@ mod tests {
     fn a_message_is_what_was_found_and_what_was_expected() {
         for (message, what, expected) in [
             ("expected a port, found \"x\"", "found \"x\"", "a port"),
-            ("unknown key, expected one of a, b", "unknown key", "one of a, b"),
+            ("missing: expected a list", "missing", "a list"),
             ("no interface: expected --client-side", "no interface", "--client-side"),
             ("expected schema = 1, the version", "missing", "schema = 1, the version"),
             (

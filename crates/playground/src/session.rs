@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use std::sync::Arc;
 use windlass_base::{Span, Time};
-use windlass_sim::scenario::{self, Problem};
+use windlass_scenario::Problem;
 use windlass_sim::series::columns::ColumnSeries;
 use windlass_sim::series::csv::CsvSeries;
 use windlass_sim::{Recorder, Scenario, Simulation, summary};
@@ -38,8 +38,8 @@ impl Session {
     ///
     /// The problems of the text, at least one.
     pub fn new(text: &str, with_files: bool) -> Result<Session, Vec<Problem>> {
-        let document =
-            scenario::from_toml(ORIGIN, text, &[]).map_err(|problems| problems.list().to_vec())?;
+        let document = windlass_scenario::from_toml(ORIGIN, text, &[])
+            .map_err(|problems| problems.list().to_vec())?;
         let scenario = Arc::new(document.scenario);
         let problem = |message: String| {
             vec![Problem { place: ORIGIN.to_owned(), key: String::new(), message }]

@@ -7,8 +7,8 @@ use pyo3::types::PyBytes;
 use send_wrapper::SendWrapper;
 use std::sync::Arc;
 use windlass_base::{Span, Time};
+use windlass_keys::parse_time;
 use windlass_sim::external::External;
-use windlass_sim::scenario::parse_time;
 use windlass_sim::{Scenario, Simulation};
 
 /// Numbers of an observation; `windlass_lab.environments.observation` names them.

@@ -11,7 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use table::Table;
 use windlass_base::Time;
-use windlass_sim::scenario::{self, Document};
+use windlass_scenario::Document;
 use windlass_sim::series::columns::ColumnSeries;
 use windlass_sim::{Recorder, Scenario, Simulation, Summary};
 
@@ -80,14 +80,14 @@ fn read(
 ) -> Result<Document, String> {
     let document = if text.trim_start().starts_with('{') {
         let json = serde_json::from_str(text).map_err(|error| format!("{origin}: {error}"))?;
-        scenario::from_json(origin, &json, overrides)
+        windlass_scenario::from_json(origin, &json, overrides)
     } else {
-        scenario::from_toml(origin, text, overrides)
+        windlass_scenario::from_toml(origin, text, overrides)
     };
     let mut document = document.map_err(|problems| problems.to_string())?;
     if let Some(jitter) = jitter {
         document.scenario.jitter =
-            scenario::parse_time(jitter).map_err(|error| format!("jitter: {error}"))?;
+            windlass_keys::parse_time(jitter).map_err(|error| format!("jitter: {error}"))?;
     }
     Ok(document)
 }

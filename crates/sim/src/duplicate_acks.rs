@@ -2,20 +2,18 @@
 //! mark. It stands beside Windlass's own proxy for comparison only.
 
 mod machine;
-mod variant;
 
 use crate::middlebox::Middlebox;
-use crate::node_id::NodeId;
-use crate::packet::{Body, Packet};
-use crate::summary::DuplicateAckCounters;
+use crate::model::DuplicateAcks;
+use crate::packet::{Body, NodeId, Packet};
 use machine::Connection;
 use windlass_base::Time;
 
-pub use variant::DuplicateAcks;
+pub use machine::DuplicateAckCounters;
 
 /// A proxy between some hosts and all others.
 #[derive(Debug)]
-pub struct DuplicateAckProxy {
+pub(crate) struct DuplicateAckProxy {
     variant: DuplicateAcks,
     /// The hosts on one of its two sides.
     served: Vec<NodeId>,
@@ -26,13 +24,13 @@ pub struct DuplicateAckProxy {
 
 impl DuplicateAckProxy {
     /// A proxy with the hosts `served` on one side.
-    pub fn new(variant: DuplicateAcks, served: &[NodeId]) -> DuplicateAckProxy {
+    pub(crate) fn new(variant: DuplicateAcks, served: &[NodeId]) -> DuplicateAckProxy {
         let counters = DuplicateAckCounters::default();
         DuplicateAckProxy { variant, served: served.to_vec(), connections: vec![], counters }
     }
 
     /// The counters so far.
-    pub fn counters(&self) -> &DuplicateAckCounters {
+    pub(crate) fn counters(&self) -> &DuplicateAckCounters {
         &self.counters
     }
 

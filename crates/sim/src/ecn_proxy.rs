@@ -1,11 +1,13 @@
 //! The ECN proxy as a middlebox: the state machine that the kernel runs, on a node.
 
+mod counters;
 mod segments;
 
+pub use counters::EcnProxyCounters;
+
 use crate::middlebox::Middlebox;
+use crate::model::NodeId;
 use crate::packet::{Body, Packet};
-use crate::scenario::model::NodeId;
-use crate::summary::EcnProxyCounters;
 use windlass_base::{Ecn, Time};
 use windlass_ecn_proxy_core::{Actions, Edit, Events, Flags, Flow, Policy, Reason, Side};
 use windlass_tcp::Segment;

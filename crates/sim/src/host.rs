@@ -2,11 +2,11 @@
 
 use crate::apps::{TcpSource, Writer};
 use crate::event::Event;
+use crate::model::{Flow, Scenario};
 use crate::network::Network;
 use crate::packet::{IPV4_HEADER_BYTES, InFlight, Sink, Slot};
 use crate::random_stream;
 use crate::record::{Context, FlowTap, Recorder};
-use crate::scenario::model::{Flow, Scenario};
 use windlass_base::{Ecn, Rng, Span, Time};
 use windlass_tcp::conn::Established;
 use windlass_tcp::{Config, Connection, Event as TcpEvent, Flags, Run, Segment, SeqNumber, State};

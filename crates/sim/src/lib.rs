@@ -1,15 +1,16 @@
 //! A packet-level network simulator: queues, links and hosts in virtual time. Its hosts run the TCP
 //! of `windlass-tcp`, which also carries real traffic.
 //!
-//! [`run()`] is a pure function of a [`Scenario`] and a seed. A [`Recorder`] receives the events of
-//! the run: time series ([`series`]), packet captures ([`pcapng`]), or your own.
+//! [`run()`] is a pure function of a [`Scenario`] and a seed. `windlass-scenario` reads scenarios from
+//! files. A [`Recorder`] receives the events of the run: time series ([`series`]), packet captures
+//! ([`pcapng`]), or your own.
 //!
 //! # Example
 //!
 //! Two connections share a bottleneck for ten seconds:
 //!
 //! ```
-//! use windlass_sim::{run, scenario};
+//! use windlass_sim::run;
 //!
 //! let text = r#"
 //!     schema = 1
@@ -20,7 +21,7 @@
 //!     access = [{ delay = "1ms", count = 2 }]
 //!     bottleneck = { rate = "10Mbit/s", delay = "5ms", queue = "codel" }
 //! "#;
-//! let document = scenario::from_toml("two-flows.toml", text, &[])?;
+//! let document = windlass_scenario::from_toml("two-flows.toml", text, &[])?;
 //! let summary = run(&document.scenario, document.seed, &mut ())?;
 //!
 //! assert_eq!(summary.flows.len(), 2);
@@ -43,8 +44,8 @@ pub mod external;
 mod floor;
 mod host;
 mod middlebox;
+pub mod model;
 mod network;
-mod node_id;
 pub mod packet;
 pub mod pcapng;
 mod placed;
@@ -52,19 +53,16 @@ mod random_stream;
 mod record;
 mod reported_queues;
 mod run;
-pub mod scenario;
 pub mod series;
 pub mod simple_model;
 pub mod summary;
 
 pub use aggregate::aggregate;
 pub use build_error::BuildError;
-pub use duplicate_acks::{DuplicateAckProxy, DuplicateAcks};
 pub use ecn_proxy::EcnProxy;
 pub use floor::empty_event_loop;
 pub use middlebox::{Middlebox, MiddleboxFactory};
+pub use model::Scenario;
 pub use record::Recorder;
 pub use run::{Simulation, run};
-pub use scenario::Registry;
-pub use scenario::model::Scenario;
 pub use summary::{Summary, fairness_index};

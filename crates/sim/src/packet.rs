@@ -1,13 +1,15 @@
 //! Packets, in the form of the network and in that of middleboxes and captures.
 
-use crate::node_id::NodeId;
 use windlass_base::Ecn;
 use windlass_tcp::{Run, Segment};
 
 /// An IPv4 header without options, in bytes.
-pub const IPV4_HEADER_BYTES: u32 = 20;
+pub(crate) const IPV4_HEADER_BYTES: u32 = 20;
 /// A UDP header, in bytes.
-pub const UDP_HEADER_BYTES: u32 = 8;
+pub(crate) const UDP_HEADER_BYTES: u32 = 8;
+
+/// An index into [`Scenario::nodes`](crate::Scenario::nodes).
+pub type NodeId = usize;
 
 /// A packet with all its header fields, without payload bytes.
 #[derive(Copy, Clone, Debug, PartialEq)]

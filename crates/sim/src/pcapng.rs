@@ -3,9 +3,9 @@
 //! Three kinds of blocks are all that a capture needs, so they are written here: a crate would bring
 //! a parser, its own error type and an allocation for each packet.
 
+use crate::model::{LinkDirection, NodeId, Scenario};
 use crate::packet::{Address, Body, IPV4_HEADER_BYTES, Packet, UDP_HEADER_BYTES};
 use crate::record::Recorder;
-use crate::scenario::model::{LinkDirection, NodeId, Scenario};
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use windlass_base::Time;

@@ -3,9 +3,9 @@
 use crate::duplicate_acks::DuplicateAckProxy;
 use crate::ecn_proxy::EcnProxy;
 use crate::middlebox::Middlebox;
+use crate::model::{Middlebox as Device, Scenario};
 use crate::network::Network;
 use crate::random_stream;
-use crate::scenario::model::{Middlebox as Device, Scenario};
 use crate::summary::{CustomCounters, MiddleboxCounters, MiddleboxSummary};
 use std::cell::RefCell;
 use std::fmt;

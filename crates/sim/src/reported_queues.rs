@@ -1,8 +1,8 @@
-use crate::scenario::model::{LinkDirection, NodeId, Scenario};
+use crate::model::{LinkDirection, NodeId, Scenario};
 
 /// The link directions whose queues a run reports: the bottleneck first, then the links between nodes
 /// that are not the end of any flow, and the other directions with a policer.
-pub fn reported_queues(scenario: &Scenario) -> Vec<LinkDirection> {
+pub(crate) fn reported_queues(scenario: &Scenario) -> Vec<LinkDirection> {
     let mut host = vec![false; scenario.nodes.len()];
     let tcp = scenario.flows.iter().map(|flow| [flow.from, flow.to]);
     let udp = scenario.udp.iter().map(|flow| [flow.from, flow.to]);

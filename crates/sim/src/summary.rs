@@ -3,15 +3,15 @@
 mod middlebox;
 mod text;
 
-pub use middlebox::{
-    CustomCounters, DuplicateAckCounters, EcnProxyCounters, MiddleboxCounters, MiddleboxSummary,
-};
+pub use crate::duplicate_acks::DuplicateAckCounters;
+pub use crate::ecn_proxy::EcnProxyCounters;
+pub use middlebox::{CustomCounters, MiddleboxCounters, MiddleboxSummary};
 pub use text::{line, pretty};
 
+use crate::model::{Flow, LinkDirection, Scenario, UdpFlow};
 use crate::network::Network;
-use crate::record::{FlowRecord, Records, UdpRecord};
-pub use crate::reported_queues::reported_queues;
-use crate::scenario::model::{Flow, LinkDirection, Scenario};
+use crate::record::{FlowRecord, Records, Traffic, UdpRecord};
+use crate::reported_queues::reported_queues;
 use crate::series;
 use serde::Serialize;
 use windlass_base::{Span, Time};
@@ -350,9 +350,7 @@ fn flow_summary(
 }
 
 fn transfers(flow: &Flow, record: &FlowRecord) -> Option<Transfers> {
-    if flow.app == crate::scenario::model::TcpApp::Bulk {
-        return None;
-    }
+    flow.app.bytes()?;
     let completion_s = record.transfers.completion_s.clone();
     let completed = completion_s.len() as u64;
     let sum: f64 = completion_s.iter().sum();
@@ -372,19 +370,15 @@ fn udp_summaries(
 ) -> Vec<UdpSummary> {
     let traffic = &records.traffic[scenario.flows.len()..];
     let sources = scenario.udp.iter().zip(&records.udp).zip(traffic);
-    let summary = |((flow, record), traffic): ((_, &UdpRecord), &crate::record::Traffic)| {
-        let flow: &crate::scenario::model::UdpFlow = flow;
-        UdpSummary {
-            name: flow.name.clone(),
-            sent: record.sent,
-            received: record.received,
-            packets_per_s: lengths
-                .per_s(record.received as f64, record.received_before_steady as f64),
-            drops: traffic.bottleneck.drops,
-            drops_elsewhere: traffic.elsewhere.drops,
-            policed: network.has_policer().then_some(traffic.policed),
-            lost: traffic.lost,
-        }
+    let summary = |((flow, record), traffic): ((&UdpFlow, &UdpRecord), &Traffic)| UdpSummary {
+        name: flow.name.clone(),
+        sent: record.sent,
+        received: record.received,
+        packets_per_s: lengths.per_s(record.received as f64, record.received_before_steady as f64),
+        drops: traffic.bottleneck.drops,
+        drops_elsewhere: traffic.elsewhere.drops,
+        policed: network.has_policer().then_some(traffic.policed),
+        lost: traffic.lost,
     };
     sources.map(summary).collect()
 }

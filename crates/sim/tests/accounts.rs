@@ -7,8 +7,8 @@ use common::*;
 use proptest::prelude::*;
 use windlass_aqm::{CoDelConfig, Config as Queue, FqCoDelConfig, PieConfig, SredConfig};
 use windlass_base::{Rng, Span};
-use windlass_sim::scenario::model::link_model::{Aggregation, Outage, TokenBucket};
-use windlass_sim::scenario::model::{Channel, Loss, Reorder, TcpApp};
+use windlass_sim::model::link_model::{Aggregation, Outage, TokenBucket};
+use windlass_sim::model::{Channel, Loss, Reorder, TcpApp};
 use windlass_sim::{Scenario, Summary, run};
 
 fn queue(rng: &mut Rng) -> Queue {

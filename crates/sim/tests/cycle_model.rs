@@ -1,8 +1,8 @@
 //! The cycle model beside the simulator.
 
 use windlass_base::{Span, Time};
+use windlass_sim::Simulation;
 use windlass_sim::cycle_model::{Parameters, flow};
-use windlass_sim::{Simulation, scenario};
 
 const SCENARIO: &str = include_str!("../../../experiments/new-ecn/fixed_probability.toml");
 const SEGMENT: f64 = 472.0;
@@ -13,7 +13,8 @@ fn simulated(rtt_ms: f64, probability: f64) -> (f64, [f64; 5]) {
         format!("dumbbell.access.0.delay={}ms", rtt_ms / 2.0 - 1.0),
         format!("queues.marking.probability={probability}"),
     ];
-    let read = scenario::from_toml("fixed.toml", SCENARIO, &overrides).expect("a scenario");
+    let read =
+        windlass_scenario::from_toml("fixed.toml", SCENARIO, &overrides).expect("a scenario");
     let mut simulation = Simulation::new(&read.scenario, 5).expect("a network");
     let mut windows = Vec::new();
     let mut now = Time::ZERO + Span::from_secs(60);

@@ -6,9 +6,9 @@ mod common;
 use common::Witness;
 use std::sync::Arc;
 use windlass_base::Ecn;
+use windlass_sim::Simulation;
 use windlass_sim::packet::{Body, Packet};
 use windlass_sim::summary::{DuplicateAckCounters, MiddleboxCounters, Summary};
-use windlass_sim::{Simulation, scenario};
 use windlass_tcp::{Connection, Flags, Profile, Segment, SeqNumber, Time, cc};
 
 fn text(policy: &str, tcp: &str) -> String {
@@ -53,7 +53,8 @@ const SENDERS: [&str; 2] = ["", "sack = false"];
 
 /// A run, and the packets that reached the client.
 fn run(policy: &str, tcp: &str, seed: u64) -> (Summary, Vec<Packet>) {
-    let document = scenario::from_toml("x.toml", &text(policy, tcp), &[]).expect("a scenario");
+    let document =
+        windlass_scenario::from_toml("x.toml", &text(policy, tcp), &[]).expect("a scenario");
     let mut simulation = Simulation::new(&document.scenario, seed).expect("a network");
     let witness = Witness::default();
     simulation.add_middlebox(0, witness.clone());

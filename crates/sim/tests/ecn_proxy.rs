@@ -2,8 +2,8 @@
 //! its cross traffic. Each test compares the time of a transfer with that of hosts with ECN of
 //! their own.
 
+use windlass_sim::run;
 use windlass_sim::summary::{EcnProxyCounters, MiddleboxCounters, Summary};
-use windlass_sim::{run, scenario};
 
 /// Direction of the data, from the view of the served host.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -105,7 +105,8 @@ app = {{ kind = "transfer", size = "{bytes}B" }}
     }
 
     fn run(&self, seed: u64) -> Summary {
-        let document = scenario::from_toml("proxy.toml", &self.text(), &[]).expect("a scenario");
+        let document =
+            windlass_scenario::from_toml("proxy.toml", &self.text(), &[]).expect("a scenario");
         run(&document.scenario, seed, &mut ()).expect("a network")
     }
 }
@@ -244,7 +245,8 @@ fn transfers_over_bad_paths_end_complete() {
             let far = "a = \"far\", b = \"server\", ";
             let mut text = case.text().replace(far, &format!("{far} {path}, "));
             text += "without_sack = true\n";
-            let document = scenario::from_toml("proxy.toml", &text, &[]).expect("a scenario");
+            let document =
+                windlass_scenario::from_toml("proxy.toml", &text, &[]).expect("a scenario");
             let run = run(&document.scenario, seed as u64, &mut ()).expect("a network");
             completion_s(&run);
         }

@@ -2,9 +2,9 @@
 //! §6.1.5), and after an outage longer than timestamps are valid.
 
 use windlass_base::{Span, Time};
+use windlass_sim::model::LinkDirection;
 use windlass_sim::packet::{Body, Packet};
-use windlass_sim::scenario::model::LinkDirection;
-use windlass_sim::{Recorder, Registry, Scenario, Summary, run};
+use windlass_sim::{Recorder, Scenario, Summary, run};
 use windlass_tcp::{Flags, SeqNumber, TraceEvent};
 
 /// Controllers whose slow start overflows such a queue.
@@ -109,7 +109,7 @@ fn simulate(
         {queue}
         "#
     );
-    let document = Registry::default().read_toml("one", &text, &[]).expect("a sound scenario");
+    let document = windlass_scenario::from_toml("one", &text, &[]).expect("a sound scenario");
     let mut standstill = Standstill::new(&document.scenario);
     let summary = run(&document.scenario, seed, &mut standstill).expect("a sound scenario");
     let slowest = standstill.slowest;
@@ -226,7 +226,7 @@ fn a_connection_goes_on_after_an_outage_of_25_days() {
         delay = "50ms"
         outages = [{ at = "10h", lasts = "598h", lose = true }]
     "#;
-    let document = Registry::default().read_toml("outage", text, &[]).expect("a sound scenario");
+    let document = windlass_scenario::from_toml("outage", text, &[]).expect("a sound scenario");
     let summary = run(&document.scenario, 1, &mut ()).expect("a sound scenario");
     assert!(summary.flows[0].packets_per_s.steady > 0.05, "{:?}", summary.flows[0]);
 }

@@ -7,8 +7,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use windlass_aqm::{CoDelConfig, Config as Queue};
 use windlass_base::{Ecn, Span, Time};
+use windlass_sim::model::{LinkDirection, Loss, OnOff, Reorder, TcpApp};
 use windlass_sim::packet::{Body, Packet};
-use windlass_sim::scenario::model::{LinkDirection, Loss, OnOff, Reorder, TcpApp};
 use windlass_sim::{BuildError, Middlebox, Recorder, Scenario, Simulation, run};
 use windlass_tcp::config::AckPolicy;
 

@@ -8,10 +8,10 @@ use windlass_aqm::{
     CoDelConfig, Config as Queue, DropTailConfig, FqCoDelConfig, PieConfig, SredConfig, TcRedConfig,
 };
 use windlass_base::Span;
-use windlass_sim::scenario::model::link_model::{
+use windlass_sim::model::link_model::{
     Aggregation, DeliveryTrace, OPPORTUNITY_BYTES, Outage, RateOverTime, Steps, TokenBucket,
 };
-use windlass_sim::scenario::model::{TcpApp, Variation};
+use windlass_sim::model::{TcpApp, Variation};
 use windlass_sim::{Scenario, Summary, run};
 use windlass_tcp::cc;
 

@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use windlass_base::Span;
-use windlass_sim::scenario::model::{Loss, Reorder, TcpApp};
+use windlass_sim::model::{Loss, Reorder, TcpApp};
 use windlass_sim::summary::FlowSummary;
 use windlass_sim::{Scenario, Summary, run};
 use windlass_tcp::{Config, Profile};

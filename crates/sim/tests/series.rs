@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::rc::Rc;
 use windlass_base::Span;
-use windlass_sim::scenario::model::TcpApp;
+use windlass_sim::model::TcpApp;
 use windlass_sim::series::columns::ColumnSeries;
 use windlass_sim::series::csv::CsvSeries;
 use windlass_sim::{Scenario, run};

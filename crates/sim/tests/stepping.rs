@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use windlass_base::{Rng, Span, Time};
-use windlass_sim::{Scenario, Simulation, Summary, run, scenario};
+use windlass_sim::{Scenario, Simulation, Summary, run};
 
 const SCENARIO: &str = r#"
 schema = 1
@@ -20,7 +20,7 @@ bottleneck = { rate = "10Mbit/s", delay = "5ms", queue = "codel" }
 
 fn scenario(overrides: &[&str]) -> Scenario {
     let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
-    scenario::from_toml("steps.toml", SCENARIO, &overrides).expect("a scenario").scenario
+    windlass_scenario::from_toml("steps.toml", SCENARIO, &overrides).expect("a scenario").scenario
 }
 
 fn whole(scenario: &Scenario) -> Summary {

@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use windlass_base::Span;
-use windlass_sim::scenario::model::{Loss, TcpApp};
+use windlass_sim::model::{Loss, TcpApp};
 use windlass_sim::{Scenario, Summary, run};
 
 fn result(scenario: &Scenario) -> Summary {

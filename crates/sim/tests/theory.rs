@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use windlass_aqm::{CoDelConfig, Config as Queue, FqCoDelConfig, PieConfig, RedConfig};
 use windlass_base::Span;
-use windlass_sim::scenario::model::{Loss, TcpApp};
+use windlass_sim::model::{Loss, TcpApp};
 use windlass_sim::summary::FlowSummary;
 use windlass_sim::{Scenario, Summary, run};
 use windlass_tcp::Profile;

@@ -4,14 +4,13 @@
 use std::error::Error;
 use std::sync::Arc;
 use windlass_example_controller::Binomial;
-use windlass_sim::scenario;
 use windlass_tcp::cc::ControllerFactory;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1);
     let path = path.as_deref().unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/share.toml"));
     let text = std::fs::read_to_string(path)?;
-    let document = scenario::from_toml(path, &text, &[])?;
+    let document = windlass_scenario::from_toml(path, &text, &[])?;
 
     let mut scenario = document.scenario;
     let factory: Arc<dyn ControllerFactory> = Arc::new(Binomial::SQRT);

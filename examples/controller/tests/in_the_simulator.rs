@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 use windlass_example_controller::Binomial;
-use windlass_sim::{Scenario, Summary, run, scenario};
+use windlass_sim::{Scenario, Summary, run};
 
 const SCENARIO: &str = include_str!("../share.toml");
 
 /// `share.toml` with `binomial` for its flows `mine-1` and `mine-2`, run.
 fn shared_by(binomial: Option<Binomial>) -> Summary {
-    let document = scenario::from_toml("share.toml", SCENARIO, &["duration=40s".into()])
+    let document = windlass_scenario::from_toml("share.toml", SCENARIO, &["duration=40s".into()])
         .expect("a sound scenario");
     let mut scenario: Scenario = document.scenario;
     for flow in scenario.flows.iter_mut().filter(|flow| flow.name.starts_with("mine")) {

@@ -5,14 +5,14 @@ use std::cell::RefCell;
 use std::error::Error;
 use std::rc::Rc;
 use windlass_example_middlebox::{Bleach, Bleacher};
-use windlass_sim::{Simulation, Summary, scenario};
+use windlass_sim::{Simulation, Summary};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let path = args.next();
     let path = path.as_deref().unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/path.toml"));
     let name = args.next().unwrap_or_else(|| "before".into());
-    let document = scenario::from_toml(path, &std::fs::read_to_string(path)?, &[])?;
+    let document = windlass_scenario::from_toml(path, &std::fs::read_to_string(path)?, &[])?;
     let scenario = &document.scenario;
     let node = scenario.node(&name).ok_or_else(|| format!("{path} has no node {name:?}"))?;
 

@@ -4,13 +4,13 @@
 use std::error::Error;
 use windlass_aqm::Config;
 use windlass_example_queue::Blue;
-use windlass_sim::{Summary, scenario};
+use windlass_sim::Summary;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1);
     let path = path.as_deref().unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/crowd.toml"));
     let text = std::fs::read_to_string(path)?;
-    let document = scenario::from_toml(path, &text, &[])?;
+    let document = windlass_scenario::from_toml(path, &text, &[])?;
 
     let mut scenario = document.scenario;
     print("its own", &windlass_sim::run(&scenario, document.seed, &mut ())?);

@@ -3,14 +3,14 @@
 use windlass_aqm::{Config, Limit};
 use windlass_example_queue::Blue;
 use windlass_sim::summary::QueueSummary;
-use windlass_sim::{BuildError, Summary, run, scenario};
+use windlass_sim::{BuildError, Summary, run};
 
 const SCENARIO: &str = include_str!("../crowd.toml");
 
 /// `crowd.toml` with BLUE at its bottleneck, run; without, its own DropTail.
 fn crowd(blue: Option<Blue>, set: &[&str]) -> Result<Summary, BuildError> {
     let set: Vec<String> = set.iter().map(|set| set.to_string()).collect();
-    let document = scenario::from_toml("crowd.toml", SCENARIO, &set).expect("a sound scenario");
+    let document = windlass_scenario::from_toml("crowd.toml", SCENARIO, &set).expect("a sound scenario");
     let mut scenario = document.scenario;
     if let Some(blue) = blue {
         scenario.channel_mut(scenario.bottleneck).queue = Config::custom(blue);

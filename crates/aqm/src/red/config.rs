@@ -1,6 +1,6 @@
 use super::adaptation::{Adaptation, AdaptiveConfig, SelfConfiguringConfig};
 use crate::error::{check_positive, check_probability};
-use crate::{ConfigError, Limit};
+use crate::{ConfigError, EarlyAction, Limit};
 use windlass_base::BitRate;
 
 /// Unit of RED's average queue length, its thresholds and the count between marks.
@@ -12,15 +12,6 @@ pub enum Unit {
     /// small packets are hit less often (Floyd and Jacobson 1993, section 4; RFC 7567 §4.4 advises
     /// against it).
     Bytes,
-}
-
-/// How RED signals congestion to a packet that its drop probability selects.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum EarlyAction {
-    /// Drop it.
-    Drop,
-    /// Set CE if the packet is ECN-capable, else drop it (RFC 3168 §5).
-    Mark,
 }
 
 /// How RED spreads its marks over the arrivals, given the probability p of the average. `count` is

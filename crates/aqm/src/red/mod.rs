@@ -10,10 +10,10 @@ mod max_p;
 mod probability;
 
 pub use adaptation::{Adaptation, AdaptiveConfig, SelfConfiguringConfig};
-pub use config::{AboveMax, EarlyAction, RedConfig, Spacing, Unit};
+pub use config::{AboveMax, RedConfig, Spacing, Unit};
 
 use crate::fifo::Fifo;
-use crate::{ConfigError, DropReason, Packet, Queue, Stats};
+use crate::{ConfigError, DropReason, EarlyAction, Packet, Queue, Stats};
 use average::Average;
 use max_p::MaxP;
 use probability::{Curve, spaced};

@@ -7,6 +7,17 @@ use windlass_tcp::config::{
 };
 use windlass_tcp::{Config, Profile};
 
+/// Options take at most this much of a segment once agreed, and no MSS is below 48.
+const LEAST_MSS: u64 = 36;
+
+/// Payload bytes that `sender` gets into a segment, at least, when buffers are what limits it.
+pub(crate) fn unit(configs: &[Config; 2], sender: usize) -> u64 {
+    let (from, to) = (&configs[sender], &configs[1 - sender]);
+    let mss = u64::from(from.mss.min(to.mss)).saturating_sub(12).max(LEAST_MSS);
+    // The receiver opens its window by half its buffer at least (RFC 9293 §3.8.6.2.2).
+    mss.min(from.buffers.send).min((to.buffers.receive / 2).max(1))
+}
+
 /// Options for both ends, and whether their CUBIC has HyStart. Without a handshake both ends offer
 /// the same TCP options.
 pub(super) fn draw_pair(rng: &mut Rng, opening: Opening) -> ([Config; 2], [bool; 2]) {
@@ -227,15 +238,4 @@ fn draw_timers(rng: &mut Rng, config: &mut Config) {
         });
     }
     config.timers.time_wait = Span::from_millis(spread(rng, 5000, 60_000));
-}
-
-/// Options take at most this much of a segment once agreed, and no MSS is below 48.
-const LEAST_MSS: u64 = 36;
-
-/// Payload bytes that `sender` gets into a segment, at least, when buffers are what limits it.
-pub(crate) fn unit(configs: &[Config; 2], sender: usize) -> u64 {
-    let (from, to) = (&configs[sender], &configs[1 - sender]);
-    let mss = u64::from(from.mss.min(to.mss)).saturating_sub(12).max(LEAST_MSS);
-    // The receiver opens its window by half its buffer at least (RFC 9293 §3.8.6.2.2).
-    mss.min(from.buffers.send).min((to.buffers.receive / 2).max(1))
 }

@@ -108,7 +108,7 @@ impl Setup {
         if fat {
             configs.iter_mut().for_each(|config| config::fatten(&mut rng, config));
         }
-        let total_unit = [unit(&configs, 0), unit(&configs, 1)];
+        let total_unit = [config::unit(&configs, 0), config::unit(&configs, 1)];
         let mut app = |sender: usize| AppSetup::draw(&mut rng, total_unit[sender]);
         let mut apps = [app(0), app(1)];
         apps[1].close_after_peer &= !apps[0].close_after_peer;

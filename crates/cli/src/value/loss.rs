@@ -2,65 +2,70 @@
 
 use super::path::kind_and_settings;
 use super::quantity::parse_probability;
-use serde::Deserialize;
 use serde_json::{Value, json};
+use windlass_keys::{Context, Decode, Definitions, Keys, Node, Probability, Reader, keys};
 use windlass_link::Loss;
 use windlass_link::config::{GilbertElliott, ListedLossConfig};
 
 /// The forms of `loss` in a file; `--loss` takes the same keys.
-#[derive(Debug, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "expected a probability, { first = [...], retransmissions = [...] } or \
-                 { good_to_bad = P, bad_to_good = P, loss_good = P, loss_bad = P }"
-)]
-pub(crate) enum LossKeys {
-    Random(f64),
-    GilbertElliott(BurstKeys),
-    Listed(ListedKeys),
+#[derive(Clone, Debug)]
+pub(crate) struct LossKeys(pub(crate) Loss);
+
+keys! {
+    /// Losses in bursts: two states, of which one may follow the other after each packet.
+    struct BurstKeys {
+        /// Probability that the good state ends.
+        good_to_bad: Probability,
+        /// Probability that the bad state ends.
+        bad_to_good: Probability,
+        /// Loss in the good state. Default: 0.
+        loss_good: Option<Probability>,
+        /// Loss in the bad state. Default: 1.
+        loss_bad: Option<Probability>,
+    }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct BurstKeys {
-    good_to_bad: f64,
-    bad_to_good: f64,
-    #[serde(default)]
-    loss_good: f64,
-    #[serde(default = "certain")]
-    loss_bad: f64,
+keys! {
+    /// Losses by ordinals in each flow, from 1.
+    struct ListedKeys {
+        /// Of the segments with new data.
+        first: Vec<u64>,
+        /// Of those with only data that this path has seen before.
+        retransmissions: Vec<u64>,
+    }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ListedKeys {
-    #[serde(default)]
-    first: Vec<u64>,
-    #[serde(default)]
-    retransmissions: Vec<u64>,
-}
+impl<R> Decode<R> for LossKeys {
+    const EXPECTED: &'static str = "a probability, { first = [...], retransmissions = [...] } or \
+         { good_to_bad = P, bad_to_good = P, loss_good = P, loss_bad = P }";
 
-fn certain() -> f64 {
-    1.0
-}
+    fn decode(node: &Node, context: &mut Context<R>) -> Option<Self> {
+        let has_one_of = |names: Vec<&str>| names.into_iter().any(|name| node.get(name).is_some());
+        let loss = if has_one_of(<BurstKeys as Keys<R>>::names()) {
+            let BurstKeys { good_to_bad, bad_to_good, loss_good, loss_bad } =
+                context.table(node, None)?;
+            Loss::GilbertElliott(GilbertElliott {
+                good_to_bad: good_to_bad.0,
+                bad_to_good: bad_to_good.0,
+                loss_good: loss_good.map_or(0.0, |loss| loss.0),
+                loss_bad: loss_bad.map_or(1.0, |loss| loss.0),
+            })
+        } else if has_one_of(<ListedKeys as Keys<R>>::names()) {
+            let ListedKeys { first, retransmissions } = context.table(node, None)?;
+            Loss::Listed(ListedLossConfig { first, retransmissions })
+        } else if node.table().is_some() {
+            return context.unexpected::<Self, _>(node);
+        } else {
+            Loss::Random(Probability::decode(node, context)?.0)
+        };
+        Some(LossKeys(loss))
+    }
 
-impl From<LossKeys> for Loss {
-    fn from(keys: LossKeys) -> Loss {
-        match keys {
-            LossKeys::Random(probability) => Loss::Random(probability),
-            LossKeys::GilbertElliott(BurstKeys {
-                good_to_bad,
-                bad_to_good,
-                loss_good,
-                loss_bad,
-            }) => {
-                let config = GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad };
-                Loss::GilbertElliott(config)
-            }
-            LossKeys::Listed(ListedKeys { first, retransmissions }) => {
-                Loss::Listed(ListedLossConfig { first, retransmissions })
-            }
-        }
+    fn schema(definitions: &mut Definitions<R>) -> Value {
+        let random = <Probability as Decode<R>>::schema(definitions);
+        let bursts = <BurstKeys as Decode<R>>::schema(definitions);
+        let listed = <ListedKeys as Decode<R>>::schema(definitions);
+        json!({ "oneOf": [random, bursts, listed] })
     }
 }
 
@@ -80,9 +85,9 @@ pub(crate) fn parse_loss(text: &str) -> Result<Loss, String> {
                 .to_owned());
         }
     }
-    let keys: LossKeys = serde_json::from_value(Value::Object(settings))
-        .map_err(|error| format!("{kind}: {error}"))?;
-    Ok(keys.into())
+    let read = Reader::new(kind, ())
+        .json(&Value::Object(settings), |root, context| LossKeys::decode(root, context));
+    read.map(|keys| keys.0).map_err(|problems| problems.to_string())
 }
 
 /// `3/7` as a list.

@@ -4,48 +4,22 @@ use super::path::kind_and_settings;
 use super::quantity::{parse_rate, parse_time};
 use serde_json::{Map, Value, json};
 use std::path::Path;
-use windlass_base::{BitRate, Span};
-use windlass_link::{PathConfig, Variation};
-use windlass_sim::scenario::link_over_time_from_json;
+use windlass_base::BitRate;
+use windlass_scenario::link_over_time_from_json;
 
-/// A rate, a delay, and what changes over time; an argument gives one of them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct OverTime {
-    pub(crate) rate: Option<BitRate>,
-    pub(crate) delay: Span,
-    pub(crate) variation: Variation,
-}
-
-impl OverTime {
-    /// Reads an object with a link's keys. Traces are relative to `directory`.
-    pub(crate) fn read(place: &str, directory: &Path, keys: Value) -> Result<OverTime, String> {
-        let (rate, delay, variation) =
-            link_over_time_from_json(place, directory, &keys).map_err(|error| error.to_string())?;
-        Ok(OverTime { rate, delay, variation })
-    }
-
-    /// The same path with rate, delay and variation of `self`.
-    pub(crate) fn apply(self, path: PathConfig) -> PathConfig {
-        let OverTime { rate, delay, variation } = self;
-        PathConfig { rate, delay, variation, ..path }
-    }
-}
+pub(crate) use windlass_scenario::LinkOverTime as OverTime;
 
 /// An argument's value under its key. Messages need not repeat the argument, which clap names.
 fn read_argument(key: &str, value: Value) -> Result<OverTime, String> {
-    let (rate, delay, variation) =
-        link_over_time_from_json("", Path::new(""), &json!({ key: value })).map_err(
-            |problems| {
-                let messages = problems.list().iter().map(|problem| {
-                    match problem.key.trim_start_matches(key).trim_start_matches('.') {
-                        "" => problem.message.clone(),
-                        rest => format!("{rest}: {}", problem.message),
-                    }
-                });
-                messages.collect::<Vec<_>>().join("; ")
-            },
-        )?;
-    Ok(OverTime { rate, delay, variation })
+    link_over_time_from_json("", Path::new(""), &json!({ key: value })).map_err(|problems| {
+        let messages = problems.list().iter().map(|problem| {
+            match problem.key.trim_start_matches(key).trim_start_matches('.') {
+                "" => problem.message.clone(),
+                rest => format!("{rest}: {}", problem.message),
+            }
+        });
+        messages.collect::<Vec<_>>().join("; ")
+    })
 }
 
 /// `10M`, `trace:FILE` or `steps:0s=10M/10s=2M,repeat=20s`.
@@ -146,6 +120,7 @@ fn plain(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use windlass_base::Span;
     use windlass_link::link_model::{Aggregation, RateOverTime};
 
     #[test]

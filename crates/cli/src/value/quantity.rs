@@ -1,7 +1,7 @@
 //! Quantities: times, rates, sizes, probabilities.
 
 use windlass_base::{BitRate, Span};
-use windlass_sim::scenario;
+use windlass_keys as keys;
 
 /// More than any path needs, and less than any machine that has such paths has.
 const BUFFER_MAX: u64 = 4 << 30;
@@ -20,9 +20,9 @@ pub(crate) fn parse_rate(text: &str) -> Result<BitRate, String> {
         "G" | "gbit" | "Gbit" => "Gbit/s",
         unit => unit,
     };
-    scenario::parse_rate(&format!("{number}{unit}")).map_err(|_| {
+    keys::parse_rate(&format!("{number}{unit}")).map_err(|_| {
         let meant = bits_per_second(written)
-            .filter(|unit| scenario::parse_rate(&format!("{number}{unit}")).is_ok());
+            .filter(|unit| keys::parse_rate(&format!("{number}{unit}")).is_ok());
         let hint =
             meant.map_or_else(String::new, |unit| format!("; did you mean \"{number}{unit}\"?"));
         format!("expected a rate above zero such as 10M, 256k or 1.5Gbit/s{hint}")
@@ -47,7 +47,7 @@ fn bits_per_second(spelling: &str) -> Option<&'static str> {
 
 /// A time such as `40ms`. A bare number is seconds.
 pub(crate) fn parse_time(text: &str) -> Result<Span, String> {
-    scenario::parse_time(&with_seconds(text)).map_err(|_| {
+    keys::parse_time(&with_seconds(text)).map_err(|_| {
         "expected a time such as 40ms, 3s, 2min or 1h; a bare number is seconds".to_owned()
     })
 }
@@ -88,7 +88,7 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
         "G" => "GB",
         unit => unit,
     };
-    scenario::parse_size(&format!("{number}{unit}"))
+    keys::parse_size(&format!("{number}{unit}"))
         .ok()
         .filter(|bytes| *bytes > 0)
         .ok_or_else(|| "expected bytes above zero such as 100M, 64KiB or 1500".to_owned())

@@ -1,19 +1,20 @@
 //! The TOML file of the configuration. The error lists every mistake with its line and key.
 
-use super::{PIN_FOLDER, Pin, Settings, value};
+use super::{LogFormat, PIN_FOLDER, POLICIES, Pin, Ports, Settings, value};
+use crate::datapath::Policy;
+use ipnet::IpNet;
+use serde_json::json;
 use std::fmt;
-use std::fs;
 use std::io;
-use std::ops::Range;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
-use windlass_base::paths::in_folder;
-use windlass_base::suggest::did_you_mean;
+use std::time::Duration;
 use windlass_base::text_file;
+use windlass_keys::{
+    Context, Decode, Definitions, FilePath, Node, Problems, Reader, Value, Version, bounded, keys,
+    text, words,
+};
 
-/// The version of the format.
-const SCHEMA_VERSION: &str = "1";
 /// Largest accepted file in bytes, more than full lists need.
 const LEN_MAX: u64 = 1 << 20;
 
@@ -24,240 +25,222 @@ pub enum FileError {
     /// The file could not be read.
     Io(PathBuf, io::Error),
     /// The mistakes, in the order of the file.
-    Faults(Vec<Fault>),
-}
-
-/// A mistake in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Fault {
-    /// Name of the file.
-    pub file: String,
-    /// Line, from 1.
-    pub line: usize,
-    /// The key; empty if the text is not TOML.
-    pub key: String,
-    /// The form that was expected, and the value that was found.
-    pub message: String,
-}
-
-impl Fault {
-    /// File, line and key.
-    pub fn place(&self) -> String {
-        let Fault { file, line, key, .. } = self;
-        if key.is_empty() { format!("{file}:{line}") } else { format!("{file}:{line}: {key}") }
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place(), self.message)
-    }
+    Faults(Problems),
 }
 
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FileError::Io(path, error) => write!(f, "{}: {error}", path.display()),
-            FileError::Faults(faults) => {
-                let lines: Vec<String> = faults.iter().map(Fault::to_string).collect();
-                f.write_str(&lines.join("\n"))
-            }
+            FileError::Faults(problems) => problems.fmt(f),
         }
     }
 }
 
 impl std::error::Error for FileError {}
 
+keys! {
+    /// The configuration of the ECN proxy. Options of the command line win.
+    struct FileKeys {
+        /// Version of the format: 1.
+        schema: Version,
+        /// Interfaces that face the served hosts.
+        client_side: Option<Vec<Interface>>,
+        /// Interfaces that face the network, of a machine that serves itself.
+        network_side: Option<Vec<Interface>>,
+        /// How the proxy signals a mark to a served sender. Default: virtual-loss.
+        policy: Option<PolicyName>,
+        /// A SYN that is sent again goes without ECN. Default: true.
+        fallback: Option<bool>,
+        /// Serve only these addresses. Default: all.
+        allow: Option<Vec<Prefix>>,
+        /// Do not serve these addresses. Default: none.
+        deny: Option<Vec<Prefix>>,
+        /// Serve only connections to these ports. Default: all.
+        ports: Option<Vec<PortRange>>,
+        /// Do not serve connections to these ports. Default: none.
+        deny_ports: Option<Vec<PortRange>>,
+        /// Connections that need work, at once.
+        flows_max: Option<TableSize>,
+        /// Handshakes at once.
+        handshakes_max: Option<TableSize>,
+        /// Far hosts remembered.
+        hosts_max: Option<TableSize>,
+        /// When an open connection without packets is forgotten, from 1s to a year.
+        idle_timeout: Option<Timeout>,
+        /// When a closing connection without packets is forgotten, from 1s to a year.
+        closing_timeout: Option<Timeout>,
+        /// The bit of the packet mark that guards the proxy's own clones.
+        mark_bit: Option<MarkBit>,
+        /// Where to serve metrics: an address and a port. Default: nowhere.
+        metrics: Option<Metrics>,
+        /// Keep programs and tables when the daemon ends: true, or a folder of /sys/fs/bpf. Default: false.
+        pin: Option<Pin>,
+        /// Where the daemon is asked.
+        socket: Option<FilePath>,
+        /// The directives that select log events, in the syntax of RUST_LOG. Default: info.
+        log: Option<Log>,
+        /// How the log is written. Default: text.
+        log_format: Option<LogFormatKeys>,
+    }
+}
+
+text! {
+    /// An interface.
+    struct Interface(String) as "the name of an interface, in quotes" = value::parse_interface;
+}
+
+text! {
+    /// An address or a prefix.
+    struct Prefix(IpNet) as "a prefix such as 192.168.0.0/16 or fd00::/8, in quotes" =
+        value::parse_prefix;
+}
+
+text! {
+    /// A time.
+    struct Timeout(Duration) as "a time such as \"90s\", \"10m\" or \"2h\", from 1s to a year" =
+        value::parse_timeout;
+}
+
+text! {
+    /// The address of the metrics.
+    struct Metrics(SocketAddr) as "an address and a port such as \"127.0.0.1:9617\"" =
+        value::parse_metrics;
+}
+
+text! {
+    /// Directives of the log.
+    struct Log(String) as "a level of the log or directives, in quotes" = value::parse_log;
+}
+
+bounded! {
+    /// The number of entries of a table.
+    pub(crate) struct TableSize(u32) in 1..=i64::from(value::SIZE_MAX),
+        "a whole number from 1 to 67108864";
+}
+
+bounded! {
+    /// A bit of the packet mark.
+    pub(crate) struct MarkBit(u8) in 0..=31, "a bit of the packet mark, 0 to 31";
+}
+
+words! {
+    /// How the log is written.
+    enum LogFormatKeys as "a format of the log" {
+        /// A line of text for each event.
+        Text = "text",
+        /// A JSON object a line.
+        Json = "json",
+    }
+}
+
+/// The name of a policy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PolicyName(Policy);
+
+impl<R> Decode<R> for PolicyName {
+    const EXPECTED: &'static str = "a policy";
+
+    fn decode(node: &Node, context: &mut Context<R>) -> Option<Self> {
+        let word = context.word(node, "a policy", &POLICIES.map(|(name, _)| name))?;
+        Some(PolicyName(POLICIES[word].1))
+    }
+
+    fn schema(_: &mut Definitions<R>) -> serde_json::Value {
+        json!({ "enum": POLICIES.map(|(name, _)| name) })
+    }
+}
+
+/// Ports; a single one may stand without quotes.
+#[derive(Clone, Debug)]
+pub(crate) struct PortRange(Ports);
+
+impl<R> Decode<R> for PortRange {
+    const EXPECTED: &'static str = "a port such as 443, or a range such as \"8000-8999\"";
+
+    fn decode(node: &Node, context: &mut Context<R>) -> Option<Self> {
+        let ports = match &node.value {
+            Value::Integer(port) => value::parse_ports(&port.to_string()),
+            Value::Text(ports) => value::parse_ports(ports),
+            _ => return context.unexpected::<Self, _>(node),
+        };
+        ports.map_err(|message| context.wrong(node.location, message)).ok().map(PortRange)
+    }
+
+    fn schema(_: &mut Definitions<R>) -> serde_json::Value {
+        json!({ "type": ["integer", "string"] })
+    }
+}
+
+impl<R> Decode<R> for Pin {
+    const EXPECTED: &'static str = "true, false or the path of a folder";
+
+    fn decode(node: &Node, context: &mut Context<R>) -> Option<Self> {
+        match &node.value {
+            Value::Bool(pin) => Some(Pin(pin.then(|| PIN_FOLDER.into()))),
+            Value::Text(folder) if folder.starts_with('/') => Some(Pin(Some(folder.into()))),
+            _ => context.unexpected::<Self, _>(node),
+        }
+    }
+
+    fn schema(_: &mut Definitions<R>) -> serde_json::Value {
+        json!({ "type": ["boolean", "string"] })
+    }
+}
+
 /// Reads and checks a configuration file.
 ///
 /// # Errors
 /// The file cannot be read, is not TOML, or has an unknown key or an invalid value.
 pub fn read_file(path: &Path) -> Result<Settings, FileError> {
-    let io = |error| FileError::Io(path.to_owned(), error);
-    if fs::metadata(path).map_err(io)?.len() > LEN_MAX {
-        let message = format!("expected at most {LEN_MAX} bytes");
-        return Err(io(io::Error::new(io::ErrorKind::InvalidData, message)));
-    }
-    let text = text_file::read(path).map_err(io)?;
+    let text = text_file::read_at_most(path, LEN_MAX)
+        .map_err(|error| FileError::Io(path.to_owned(), error))?;
     read_text(&path.display().to_string(), &text)
 }
 
-/// Parses the text of a file; `name` is the file name for messages.
+/// Parses the text of a file; `name` is the file name for messages. Relative paths begin where it is.
 ///
 /// # Errors
 ///
 /// As [`read_file`].
 pub fn read_text(name: &str, text: &str) -> Result<Settings, FileError> {
-    let listed = |mut faults: Vec<FieldError>| {
-        faults.sort_by_key(|fault| fault.span.start);
-        FileError::Faults(faults.into_iter().map(|fault| fault.in_file(name, text)).collect())
-    };
-    let table =
-        DeTable::parse(text).map_err(|error| listed(vec![FieldError::of_syntax(&error)]))?;
-    // Relative paths begin where the file is.
-    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
-    let mut settings = Settings::default();
-    let mut faults = Vec::new();
-    let mut schema = false;
-    for (key, value) in table.into_inner() {
-        schema |= key.get_ref() == "schema";
-        let place = key.span();
-        let key = key.into_inner();
-        if let Err(fault) = set(&mut settings, (&key, place), value, folder) {
-            faults.push(FieldError { key: key.into_owned(), ..fault });
+    let read = Reader::new(name, ()).toml(text, |root, context| context.root::<FileKeys>(root));
+    read.map(Settings::from).map_err(FileError::Faults)
+}
+
+/// The JSON Schema of the file.
+pub fn schema() -> serde_json::Value {
+    windlass_keys::schema::<FileKeys, _>("Windlass ECN proxy, version 1", ())
+}
+
+impl From<FileKeys> for Settings {
+    fn from(keys: FileKeys) -> Settings {
+        fn all<K, T>(keys: Option<Vec<K>>, value: fn(K) -> T) -> Option<Vec<T>> {
+            keys.map(|keys| keys.into_iter().map(value).collect())
         }
-    }
-    if !schema {
-        let message = format!("expected schema = {SCHEMA_VERSION}, the version of the format");
-        faults.push(FieldError { key: "schema".into(), span: 0..0, message });
-    }
-    if faults.is_empty() { Ok(settings) } else { Err(listed(faults)) }
-}
-
-/// The keys, for who has written another.
-const KEYS: &str = "schema, client_side, network_side, policy, fallback, allow, deny, ports, deny_ports, \
-    flows_max, handshakes_max, hosts_max, idle_timeout, closing_timeout, mark_bit, metrics, pin, socket, log, log_format";
-
-fn set(
-    to: &mut Settings,
-    (key, place): (&str, Range<usize>),
-    found: Found<'_>,
-    folder: &Path,
-) -> Result<(), FieldError> {
-    match key {
-        "schema" => drop(number(found, |text| match text == SCHEMA_VERSION {
-            true => Ok(()),
-            false => Err(format!("expected {SCHEMA_VERSION}, the only version, found {text}")),
-        })?),
-        "client_side" => to.client_side = Some(list(found, value::parse_interface)?),
-        "network_side" => to.network_side = Some(list(found, value::parse_interface)?),
-        "policy" => to.policy = Some(text(found, value::parse_policy)?),
-        "fallback" => to.fallback = Some(flag(found)?),
-        "allow" => to.allow = Some(list(found, value::parse_prefix)?),
-        "deny" => to.deny = Some(list(found, value::parse_prefix)?),
-        "ports" => to.ports = Some(list(found, value::parse_ports)?),
-        "deny_ports" => to.deny_ports = Some(list(found, value::parse_ports)?),
-        "flows_max" => to.flows_max = Some(number(found, value::parse_size)?),
-        "handshakes_max" => to.handshakes_max = Some(number(found, value::parse_size)?),
-        "hosts_max" => to.hosts_max = Some(number(found, value::parse_size)?),
-        "idle_timeout" => to.idle_timeout = Some(text(found, value::parse_timeout)?),
-        "closing_timeout" => to.closing_timeout = Some(text(found, value::parse_timeout)?),
-        "mark_bit" => to.mark_bit = Some(number(found, value::parse_mark_bit)?),
-        "metrics" => to.metrics = Some(text(found, value::parse_metrics)?),
-        "pin" => to.pin = Some(pin(found)?),
-        "socket" => to.socket = Some(text(found, |text| in_folder(folder, text))?),
-        "log" => to.log = Some(text(found, value::parse_log)?),
-        "log_format" => to.log_format = Some(text(found, value::parse_log_format)?),
-        _ => {
-            let hint = did_you_mean(key, KEYS.split(", "));
-            return Err(FieldError::at(
-                place,
-                format!("unknown key, expected one of {KEYS}{hint}"),
-            ));
+        Settings {
+            client_side: all(keys.client_side, |it| it.0),
+            network_side: all(keys.network_side, |it| it.0),
+            policy: keys.policy.map(|it| it.0),
+            fallback: keys.fallback,
+            allow: all(keys.allow, |it| it.0),
+            deny: all(keys.deny, |it| it.0),
+            ports: all(keys.ports, |it| it.0),
+            deny_ports: all(keys.deny_ports, |it| it.0),
+            flows_max: keys.flows_max.map(|it| it.0),
+            handshakes_max: keys.handshakes_max.map(|it| it.0),
+            hosts_max: keys.hosts_max.map(|it| it.0),
+            idle_timeout: keys.idle_timeout.map(|it| it.0),
+            closing_timeout: keys.closing_timeout.map(|it| it.0),
+            mark_bit: keys.mark_bit.map(|it| it.0),
+            metrics: keys.metrics.map(|it| it.0),
+            pin: keys.pin,
+            socket: keys.socket.map(|it| it.0),
+            log: keys.log.map(|it| it.0),
+            log_format: keys.log_format.map(|format| match format {
+                LogFormatKeys::Text => LogFormat::Text,
+                LogFormatKeys::Json => LogFormat::Json,
+            }),
         }
-    }
-    Ok(())
-}
-
-type Found<'a> = Spanned<DeValue<'a>>;
-
-fn text<T>(found: Found<'_>, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, FieldError> {
-    match found.get_ref() {
-        DeValue::String(text) => {
-            parse(text).map_err(|message| FieldError::at(found.span(), message))
-        }
-        other => Err(FieldError::kind(&found, "a text in quotes", other)),
-    }
-}
-
-fn number<T>(found: Found<'_>, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, FieldError> {
-    match found.get_ref() {
-        DeValue::Integer(number) => {
-            parse(&decimal(number)).map_err(|message| FieldError::at(found.span(), message))
-        }
-        other => Err(FieldError::kind(&found, "a whole number", other)),
-    }
-}
-
-/// Digits without underscores; what is not decimal stays as it stands, for the fault.
-fn decimal(number: &toml::de::DeInteger<'_>) -> String {
-    match i64::from_str_radix(number.as_str(), number.radix()) {
-        Ok(number) => number.to_string(),
-        Err(_) => number.as_str().to_owned(),
-    }
-}
-
-fn flag(found: Found<'_>) -> Result<bool, FieldError> {
-    match found.get_ref() {
-        DeValue::Boolean(value) => Ok(*value),
-        other => Err(FieldError::kind(&found, "true or false", other)),
-    }
-}
-
-fn pin(found: Found<'_>) -> Result<Pin, FieldError> {
-    match found.get_ref() {
-        DeValue::Boolean(pin) => Ok(Pin(pin.then(|| PIN_FOLDER.into()))),
-        DeValue::String(folder) if folder.starts_with('/') => Ok(Pin(Some(folder.as_ref().into()))),
-        other => Err(FieldError::kind(&found, "true, false or the path of a folder", other)),
-    }
-}
-
-/// A list of texts; a single number, such as a port, may stand without quotes.
-fn list<T>(
-    found: Found<'_>,
-    parse: impl Fn(&str) -> Result<T, String>,
-) -> Result<Vec<T>, FieldError> {
-    let span = found.span();
-    match found.into_inner() {
-        DeValue::Array(items) => items.into_iter().map(|item| one(item, &parse)).collect(),
-        other => Err(FieldError::kind(&Spanned::new(span, ()), "a list", &other)),
-    }
-}
-
-fn one<T>(item: Found<'_>, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, FieldError> {
-    match item.get_ref() {
-        DeValue::Integer(_) => number(item, parse),
-        _ => text(item, parse),
-    }
-}
-
-/// A mistake and its place in the text.
-#[derive(Debug)]
-struct FieldError {
-    span: Range<usize>,
-    key: String,
-    message: String,
-}
-
-impl FieldError {
-    fn at(span: Range<usize>, message: String) -> FieldError {
-        FieldError { span, key: String::new(), message }
-    }
-
-    fn kind<T>(at: &Spanned<T>, expected: &str, found: &DeValue<'_>) -> FieldError {
-        FieldError::at(at.span(), format!("expected {expected}, found {}", described(found)))
-    }
-
-    fn of_syntax(error: &toml::de::Error) -> FieldError {
-        FieldError::at(error.span().unwrap_or_default(), error.message().replace('\n', ", "))
-    }
-
-    fn in_file(self, name: &str, text: &str) -> Fault {
-        let before = text.as_bytes().get(..self.span.start).unwrap_or(text.as_bytes());
-        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-        Fault { file: name.to_owned(), line, key: self.key, message: self.message }
-    }
-}
-
-fn described(value: &DeValue<'_>) -> &'static str {
-    match value {
-        DeValue::String(_) => "a text",
-        DeValue::Integer(_) => "a whole number",
-        DeValue::Float(_) => "a number with a fraction",
-        DeValue::Boolean(_) => "true or false",
-        DeValue::Datetime(_) => "a date",
-        DeValue::Array(_) => "a list",
-        DeValue::Table(_) => "a table",
     }
 }

@@ -5,7 +5,7 @@ mod file;
 mod source;
 mod value;
 
-pub use file::{Fault, FileError, read_file, read_text};
+pub use file::{FileError, read_file, read_text, schema};
 pub use source::Source;
 pub(crate) use value::policy_name;
 pub use value::{

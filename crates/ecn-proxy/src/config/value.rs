@@ -13,7 +13,7 @@ use windlass_base::suggest::did_you_mean;
 /// The longest name of an interface (IFNAMSIZ less the zero at its end).
 const NAME_LEN_MAX: usize = 15;
 /// The most entries of a table; above it the memory is hundreds of gigabytes.
-const SIZE_MAX: u32 = 1 << 26;
+pub(super) const SIZE_MAX: u32 = 1 << 26;
 const TIMEOUT_MAX: Duration = Duration::from_secs(365 * 86_400);
 
 /// The policies, by their names.
@@ -140,13 +140,15 @@ pub fn parse_mark_bit(text: &str) -> Result<u8, String> {
     number.ok_or_else(|| format!("expected a bit of the packet mark, 0 to 31, found {text:?}"))
 }
 
-/// A time such as `90s`, `10m` or `2h 4m`.
+/// A time as in the other files of Windlass, such as `90s`, or one such as `10m` or `2h 4m`.
 ///
 /// # Errors
 ///
 /// The text is no time, or not from one second to a year.
 pub fn parse_timeout(text: &str) -> Result<Duration, String> {
-    let found = humantime::parse_duration(text).ok();
+    let span = windlass_keys::parse_time(text).ok();
+    let found = span.map(|span| Duration::from_nanos(span.as_nanos()));
+    let found = found.or_else(|| humantime::parse_duration(text).ok());
     let found = found.filter(|time| (Duration::from_secs(1)..=TIMEOUT_MAX).contains(time));
     found.ok_or_else(|| {
         format!("expected a time such as 90s, 10m or 2h, from 1s to a year, found {text:?}")

@@ -1,5 +1,5 @@
 use super::draw::{draw, start_time};
-use crate::scenario::model::{Flow, TcpApp};
+use crate::model::{Flow, TcpApp};
 use windlass_base::{Rng, Span, Time};
 use windlass_tcp::Connection;
 
@@ -27,24 +27,16 @@ impl TcpSource {
             return None;
         }
         self.opened += 1;
-        Some(match self.app {
-            TcpApp::Bulk => Writer { left: None, closed: false, stopped: false },
-            TcpApp::Transfer { bytes } | TcpApp::Repeated { bytes, .. } => {
-                Writer { left: Some(bytes), closed: false, stopped: false }
-            }
-        })
+        Some(Writer { left: self.app.bytes(), closed: false, stopped: false })
     }
 
     /// A connection is done: how long until the next is opened, if any.
     pub(crate) fn pause(&mut self) -> Option<Span> {
-        match self.app {
-            TcpApp::Repeated { pause, exponential, count, .. }
-                if !self.stopped && count.is_none_or(|count| self.opened < count) =>
-            {
-                Some(draw(pause, exponential, &mut self.rng))
-            }
-            _ => None,
+        if self.stopped {
+            return None;
         }
+        let (pause, exponential) = self.app.pause_after(self.opened)?;
+        Some(draw(pause, exponential, &mut self.rng))
     }
 
     /// No further connections.
@@ -54,7 +46,7 @@ impl TcpSource {
 
     /// True for transfers, whose completion is news.
     pub(crate) fn has_size(&self) -> bool {
-        self.app != TcpApp::Bulk
+        self.app.bytes().is_some()
     }
 }
 

@@ -1,5 +1,5 @@
 use super::draw::{draw, start_time};
-use crate::scenario::model::UdpFlow;
+use crate::model::UdpFlow;
 use windlass_base::{Rng, Span, Time};
 
 /// A UDP source: packets at a constant rate, always or in bursts.
@@ -69,7 +69,7 @@ impl UdpSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::model::OnOff;
+    use crate::model::OnOff;
     use windlass_base::BitRate;
 
     fn source(on_off: Option<OnOff>) -> UdpSource {

@@ -1,13 +1,34 @@
 //! The two state machines of the paper: the handshake (section 3.1.1) and what follows it (section
 //! 3.1.2). The variant `Printed` is that of listing D.1.
 
-use super::variant::DuplicateAcks;
-use crate::summary::DuplicateAckCounters;
+use crate::model::DuplicateAcks;
+use serde::Serialize;
 use windlass_base::Ecn;
 use windlass_tcp::{Flags, Segment, SeqNumber};
 
 #[cfg(test)]
 mod tests;
+
+/// Counters of the proxy of Sprenger 2016.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DuplicateAckCounters {
+    /// SYNs that the proxy made ask for ECN.
+    pub upgraded: u64,
+    /// Connections with ECN at one end only.
+    pub proxied: u64,
+    /// Packets of the end with ECN that came with CE.
+    pub ce: u64,
+    /// Packets of the end without ECN that got ECE.
+    pub echoes: u64,
+    /// Packets of the end without ECN that got ECT(0).
+    pub ect: u64,
+    /// Packets of the end without ECN that got CWR.
+    pub cwr: u64,
+    /// Packets with ECE whose ACK number the next three were to repeat.
+    pub signals: u64,
+    /// Packets whose ACK number was replaced.
+    pub rewritten: u64,
+}
 
 /// How many packets repeat a saved ACK number.
 ///

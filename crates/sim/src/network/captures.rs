@@ -1,7 +1,7 @@
 //! Captured packets that a recorder has yet to receive, in order of time.
 
+use crate::model::LinkDirection;
 use crate::packet::Packet;
-use crate::scenario::model::LinkDirection;
 use std::collections::BTreeMap;
 use windlass_base::Time;
 

@@ -1,8 +1,8 @@
 //! The middleboxes of a node.
 
 use crate::middlebox::Middlebox;
+use crate::model::NodeId;
 use crate::packet::Packet;
-use crate::scenario::model::NodeId;
 use windlass_base::{Span, Time};
 
 /// The middleboxes of a node, in order.

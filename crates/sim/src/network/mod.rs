@@ -11,11 +11,11 @@ mod transit;
 use crate::build_error::BuildError;
 use crate::event::Event;
 use crate::middlebox::Middlebox;
+use crate::model::{Flow, LinkDirection, NodeId, Scenario};
 use crate::packet::{Body, InFlight, Packet, Sink, Slot};
 use crate::random_stream;
 use crate::record::{Context, Recorder};
 use crate::reported_queues::reported_queues;
-use crate::scenario::model::{Flow, LinkDirection, NodeId, Scenario, TcpApp};
 use chain::Chain;
 use early_delivery::{Destination, EarlyDelivery};
 pub(crate) use link::HandedOver;
@@ -369,7 +369,7 @@ impl Network {
 /// True if only packets and timers act on the sender of a flow after its start, and the flow has only
 /// one connection.
 fn sends_undisturbed(flow: &Flow) -> bool {
-    flow.stop.is_none() && !matches!(flow.app, TcpApp::Repeated { .. })
+    flow.stop.is_none() && !flow.app.repeats()
 }
 
 fn build_channels(scenario: &Scenario, seed: u64) -> Result<Vec<Channel>, BuildError> {

@@ -1,6 +1,6 @@
 //! Numbers of channels: in the order of links, forward before backward.
 
-use crate::scenario::model::LinkDirection;
+use crate::model::LinkDirection;
 
 /// The number of the channel in this direction of its link.
 pub(crate) fn number(direction: LinkDirection) -> u32 {

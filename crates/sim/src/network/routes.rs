@@ -1,7 +1,7 @@
 //! Static routes: the path of least delay, of fewest hops among those, then of first links.
 
 use super::numbering::direction;
-use crate::scenario::model::{NodeId, Scenario};
+use crate::model::{NodeId, Scenario};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use windlass_base::Span;
@@ -260,7 +260,7 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::model::{Channel, Link, LinkDirection, Loss, Variation};
+    use crate::model::{Channel, Link, LinkDirection, Loss, Variation};
     use windlass_aqm::{Config, DropTailConfig};
 
     fn network(nodes: usize, links: &[(NodeId, NodeId, u64)]) -> Scenario {

@@ -1,9 +1,9 @@
 //! The packets between the hosts.
 
 use super::captures::Captures;
+use crate::model::{LinkDirection, NodeId};
 use crate::packet::{Address, Body, InFlight, Packet, Packets, Slot};
 use crate::packet::{IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
-use crate::scenario::model::{LinkDirection, NodeId};
 use windlass_base::Time;
 
 /// The packets in the network, and their captures.

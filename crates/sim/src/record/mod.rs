@@ -10,8 +10,8 @@ pub(crate) use queue::QueueRecord;
 pub use recorder::Recorder;
 
 use crate::event::EventQueue;
+use crate::model::LinkDirection;
 use crate::packet::InFlight;
-use crate::scenario::model::LinkDirection;
 use windlass_base::Time;
 
 /// The outputs of a running simulation, which every part writes.

@@ -1,7 +1,7 @@
 //! The trait of recorders.
 
+use crate::model::LinkDirection;
 use crate::packet::Packet;
-use crate::scenario::model::LinkDirection;
 use windlass_base::Time;
 use windlass_tcp::{Connection, TraceEvent};
 
@@ -26,7 +26,7 @@ pub trait Recorder {
         let _ = (now, flow, event);
     }
 
-    /// The length of a queue changed, one of [`reported_queues`](crate::reported_queues::reported_queues);
+    /// The length of a queue changed, one of those that [`Summary::queues`](crate::Summary::queues) reports;
     /// `average` is RED's.
     fn queue_changed(
         &mut self,

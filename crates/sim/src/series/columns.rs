@@ -1,7 +1,7 @@
 //! Time series in memory, column by column.
 
 use super::{FLOW_COLUMNS, FlowRow, QUEUE_COLUMNS, QueueRow, Rows, Series};
-use crate::scenario::model::Scenario;
+use crate::model::Scenario;
 use std::io;
 use windlass_base::{Span, Time};
 

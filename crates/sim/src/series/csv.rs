@@ -2,7 +2,7 @@
 
 use super::{FLOW_COLUMNS, FlowRow, QUEUE_COLUMNS, QueueRow, Rows, Seldom, Series};
 use crate::decimal::{push_fraction, push_nanos, push_number};
-use crate::scenario::model::Scenario;
+use crate::model::Scenario;
 use std::io::{self, Write};
 use windlass_base::{Span, Time};
 

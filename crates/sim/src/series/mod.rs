@@ -6,9 +6,9 @@
 pub mod columns;
 pub mod csv;
 
+use crate::model::{LinkDirection, Scenario};
 use crate::record::Recorder;
 use crate::reported_queues::reported_queues;
-use crate::scenario::model::{LinkDirection, Scenario};
 use std::io;
 use windlass_base::{Span, Time};
 use windlass_tcp::cc::{NewEcn, TraceValue};
@@ -72,8 +72,8 @@ pub struct QueueRow {
     pub average: Option<f64>,
 }
 
-/// Records a series for each TCP flow and, if asked for, each reported queue ([`reported_queues`]), with a
-/// row for every time at which a value changed.
+/// Records a series for each TCP flow and, if asked for, each queue of
+/// [`Summary::queues`](crate::Summary::queues), with a row for every time at which a value changed.
 ///
 /// Names of series are `flow-NAME` and `queue-LINK-forward` or `queue-LINK-backward`.
 /// [`Series::finish`] returns errors of the rows' keepers.

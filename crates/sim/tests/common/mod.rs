@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use windlass_aqm::{Config as Queue, DropTailConfig, Limit, RedConfig};
 use windlass_base::{BitRate, Span, Time};
-use windlass_sim::packet::Packet;
-use windlass_sim::scenario::model::{
+use windlass_sim::model::{
     Channel, Flow, Link, LinkDirection, Loss, NodeId, TcpApp, UdpFlow, Variation,
 };
+use windlass_sim::packet::Packet;
 use windlass_sim::{Middlebox, Scenario, Simulation};
 use windlass_tcp::config::EcnEcho;
 use windlass_tcp::{Profile, cc};

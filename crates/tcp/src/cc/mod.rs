@@ -290,21 +290,30 @@ pub enum FastRecovery {
     NewReno,
 }
 
-/// The factory of a controller with its default parameters, by its name; `None` for a name that
-/// is not in [`NAMES`].
-pub fn by_name(name: &str) -> Option<Arc<dyn ControllerFactory>> {
-    let factory: Arc<dyn ControllerFactory> = match name {
-        "tahoe" => Arc::new(Tahoe),
-        "reno" => Arc::new(Reno),
-        "newreno" => Arc::new(NewReno),
-        "vegas" => Arc::new(Vegas::default()),
-        "cubic" => Arc::new(Cubic::default()),
-        "new-ecn" => Arc::new(NewEcn::default()),
-        "none" => Arc::new(NoControl),
-        _ => return None,
+/// Lists the controllers once, by their names.
+macro_rules! controllers {
+    ($($name:literal => $factory:expr,)+) => {
+        /// The controllers that [`by_name`] knows.
+        pub const NAMES: [&str; [$($name),+].len()] = [$($name),+];
+
+        /// The factory of a controller with its default parameters, by its name; `None` for a name that
+        /// is not in [`NAMES`].
+        pub fn by_name(name: &str) -> Option<Arc<dyn ControllerFactory>> {
+            let factory: Arc<dyn ControllerFactory> = match name {
+                $($name => Arc::new($factory),)+
+                _ => return None,
+            };
+            Some(factory)
+        }
     };
-    Some(factory)
 }
 
-/// The controllers that [`by_name`] knows.
-pub const NAMES: [&str; 7] = ["tahoe", "reno", "newreno", "vegas", "cubic", "new-ecn", "none"];
+controllers! {
+    "tahoe" => Tahoe,
+    "reno" => Reno,
+    "newreno" => NewReno,
+    "vegas" => Vegas::default(),
+    "cubic" => Cubic::default(),
+    "new-ecn" => NewEcn::default(),
+    "none" => NoControl,
+}

@@ -87,6 +87,9 @@ pub(crate) enum EcnProxy {
     /// Check the configuration and the machine, and change nothing
     #[command(after_help = CHECK_HELP)]
     Check(Box<CheckArgs>),
+    /// Print the JSON Schema of the configuration file
+    #[command(after_help = "Example: windlass ecn-proxy schema > ecn-proxy.schema.json")]
+    Schema,
     /// Say what is in force: interfaces, policy, kernel features, connections by state, since when
     Status {
         #[command(flatten)]

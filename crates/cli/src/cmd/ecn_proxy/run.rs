@@ -43,6 +43,7 @@ pub(crate) fn main(command: EcnProxy) -> Result<(), Failure> {
             result(&at, Command::On)?;
             stdout::line("on")
         }
+        EcnProxy::Schema => stdout::line(&format!("{:#}", windlass_ecn_proxy::config::schema())),
         EcnProxy::Stop { at, drain } => stop(&at.socket, drain.as_deref()),
     }
 }

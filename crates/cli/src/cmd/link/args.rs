@@ -109,6 +109,9 @@ pub(crate) enum LinkCommand {
     /// Join the ports of a file: two or more TUN devices, each in a namespace if it says so
     #[command(after_help = run_help())]
     Run(LinkRun),
+    /// Print the JSON Schema of the file of run
+    #[command(after_help = "Example: windlass link schema > link.schema.json")]
+    Schema,
 }
 
 #[derive(Debug, Args)]
@@ -212,18 +215,19 @@ impl PathArgs {
     }
 
     fn path(&self, side: Side) -> PathConfig {
-        let default = PathConfig::default();
-        let path = PathConfig {
-            queue: last(&self.aqm, side).unwrap_or(default.queue),
+        let OverTime { rate, delay, variation } = self.over_time(side);
+        PathConfig {
+            rate,
+            delay,
+            variation,
+            queue: last(&self.aqm, side).unwrap_or(PathConfig::default().queue),
             device_queue: last(&self.device_queue, side).unwrap_or_default(),
             jitter: last(&self.jitter, side).unwrap_or_default(),
             reorder: self.reorder,
             loss: last(&self.loss, side).unwrap_or_default(),
             duplicate: last(&self.duplicate, side).unwrap_or_default(),
             corrupt: last(&self.corrupt, side).unwrap_or_default(),
-            ..default
-        };
-        self.over_time(side).apply(path)
+        }
     }
 
     fn over_time(&self, side: Side) -> OverTime {

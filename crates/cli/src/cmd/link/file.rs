@@ -3,19 +3,14 @@
 use crate::registry::registry;
 use crate::value::{LossKeys, OverTime};
 use ipnet::IpNet;
-use serde::{Deserialize, Deserializer, de};
-use serde_json::{Map, Value};
-use std::collections::BTreeMap;
-use std::path::Path;
-use windlass_aqm::Config as Queue;
 use windlass_base::Span;
-use windlass_base::address::{AddressError, parse_interface, parse_network};
-use windlass_base::suggest::did_you_mean;
-use windlass_link::{LinkConfig, Loss, PathConfig, PortConfig};
-use windlass_sim::scenario;
+use windlass_base::address::{parse_interface, parse_network};
+use windlass_keys::{
+    Context, Named, Probability, Problems, Reader, Version, keys, schema as schema_of, text,
+};
+use windlass_link::{LinkConfig, PathConfig, PortConfig};
+use windlass_scenario::{QueueKind, QueueRef, Queues, Registry};
 
-/// The version of the format.
-const SCHEMA_VERSION: u32 = 1;
 /// The MTU of Ethernet, in bytes.
 const MTU_DEFAULT: u32 = 1500;
 
@@ -36,178 +31,139 @@ pub(super) struct PortDevice {
     pub routes: Vec<IpNet>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileKeys {
-    schema: u32,
-    seed: Option<u64>,
-    mtu: Option<u32>,
-    ports: Vec<PortKeys>,
-    #[serde(default)]
-    queues: BTreeMap<String, Value>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PortKeys {
-    name: String,
-    namespace: Option<String>,
-    #[serde(default, deserialize_with = "interfaces")]
-    addresses: Vec<IpNet>,
-    #[serde(default, deserialize_with = "networks")]
-    routes: Vec<IpNet>,
-    #[serde(default, deserialize_with = "networks")]
-    networks: Vec<IpNet>,
-    #[serde(default)]
-    up: PathKeys,
-    #[serde(default)]
-    down: PathKeys,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct PathKeys {
-    rate: Option<Value>,
-    delay: Option<Value>,
-    shaper: Option<Value>,
-    policer: Option<Value>,
-    aggregation: Option<Value>,
-    outages: Option<Value>,
-    #[serde(deserialize_with = "time")]
-    jitter: Span,
-    reorder: bool,
-    queue: Option<Value>,
-    #[serde(deserialize_with = "time")]
-    device_queue: Span,
-    loss: Option<LossKeys>,
-    duplicate: f64,
-    corrupt: f64,
-}
-
-/// Reads a file's text; what is wrong, if it is. Paths of traces are relative to `directory`.
-pub(super) fn read(text: &str, directory: &Path) -> Result<LinkFile, String> {
-    let keys: FileKeys = toml::from_str(text).map_err(|error| described(text, &error))?;
-    if keys.schema != SCHEMA_VERSION {
-        let (only, found) = (SCHEMA_VERSION, keys.schema);
-        return Err(format!("schema: expected {only}, the only version there is, found {found}"));
+keys! {
+    /// A link of two ports or more.
+    struct FileKeys {
+        /// Version of the format: 1.
+        schema: Version,
+        /// Seed of the random streams. Default: 1.
+        seed: Option<u64>,
+        /// The largest IP packet in bytes. Default: 1500.
+        mtu: Option<u32>,
+        /// The ports, at least two.
+        ports: Vec<PortKeys>,
+        /// Queue disciplines by name, for paths to refer to.
+        queues: Option<Named<QueueKind>>,
     }
-    let (mut ports, mut devices) = (Vec::new(), Vec::new());
-    for port in keys.ports {
-        let (config, place) = port.resolve(&keys.queues, directory)?;
-        ports.push(config);
-        devices.push(place);
-    }
-    let link = LinkConfig { seed: keys.seed.unwrap_or(windlass_link::DEFAULT_SEED), ports };
-    Ok(LinkFile { link, mtu: keys.mtu.unwrap_or(MTU_DEFAULT), devices })
 }
 
-/// Line and message of an error of the TOML text, with a suggestion for a misspelt key.
-fn described(text: &str, error: &toml::de::Error) -> String {
-    let message = error.message().replace('\n', ", ");
-    let hint = match message.split('`').collect::<Vec<_>>()[..] {
-        ["unknown field ", found, ref names @ ..] => {
-            did_you_mean(found, names.iter().copied().skip(1).step_by(2))
+keys! {
+    /// A port: a TUN device, through which packets enter and leave the link.
+    struct PortKeys {
+        /// The device.
+        name: String,
+        /// A name of ip netns, pid:NUMBER, or a path. Default: the namespace of the command.
+        namespace: Option<String>,
+        /// Addresses of the device, each with the length of its network.
+        addresses: Vec<Interface>,
+        /// Networks that are routed to the device.
+        routes: Vec<Network>,
+        /// The destinations behind the port, if there are more than two ports. Default: the device's own
+        /// addresses.
+        networks: Vec<Network>,
+        /// From the port towards the others. Default: it changes nothing.
+        up: Option<PathKeys>,
+        /// From the others to the port. Default: it changes nothing.
+        down: Option<PathKeys>,
+    }
+}
+
+text! {
+    /// An address of a device.
+    struct Interface(IpNet) as "an address such as 10.0.0.1/24, in quotes" = parse_interface;
+}
+
+text! {
+    /// A network.
+    struct Network(IpNet) as "a network such as 10.0.0.0/8, in quotes" = parse_network;
+}
+
+keys! {
+    /// A direction of a link.
+    struct PathKeys {
+        /// The delay varies by up to this. Default: none.
+        jitter: Option<Span>,
+        /// Packets may overtake each other by their jitter. Default: false.
+        reorder: Option<bool>,
+        /// The queue in front of the transmitter. Default: droptail.
+        queue: Option<QueueRef>,
+        /// How much transmission time the device may take from the queue in advance. Default: none.
+        device_queue: Option<Span>,
+        /// Loss behind the transmitter. Default: none.
+        loss: Option<LossKeys>,
+        /// Probability that a packet arrives twice. Default: 0.
+        duplicate: Option<Probability>,
+        /// Probability that one bit behind the IP header is flipped. Default: 0.
+        corrupt: Option<Probability>,
+        #flatten over_time: OverTime,
+    }
+}
+
+/// Reads the text of the file `origin`. Paths of traces are relative to its directory.
+pub(super) fn read(origin: &str, text: &str) -> Result<LinkFile, Problems> {
+    Reader::new(origin, registry().clone()).toml(text, |root, context| {
+        let keys: FileKeys = context.root(root)?;
+        let queues = Queues::new(keys.queues.as_ref(), context);
+        let (mut ports, mut devices) = (Vec::new(), Vec::new());
+        for port in keys.ports {
+            let (config, place) = port.resolve(&queues, context);
+            ports.push(config);
+            devices.push(place);
         }
-        _ => String::new(),
-    };
-    match error.span() {
-        Some(span) => {
-            let before = text.as_bytes().get(..span.start).unwrap_or(text.as_bytes());
-            let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-            format!("line {line}: {message}{hint}")
-        }
-        None => format!("{message}{hint}"),
-    }
+        let link = LinkConfig { seed: keys.seed.unwrap_or(windlass_link::DEFAULT_SEED), ports };
+        Some(LinkFile { link, mtu: keys.mtu.unwrap_or(MTU_DEFAULT), devices })
+    })
+}
+
+/// The JSON Schema of the file.
+pub(super) fn schema() -> serde_json::Value {
+    schema_of::<FileKeys, _>("Windlass link, version 1", registry().clone())
 }
 
 impl PortKeys {
-    fn resolve(
-        self,
-        queues: &BTreeMap<String, Value>,
-        directory: &Path,
-    ) -> Result<(PortConfig, PortDevice), String> {
-        let up = self.up.resolve(queues, directory, &format!("port {}: up", self.name))?;
-        let down = self.down.resolve(queues, directory, &format!("port {}: down", self.name))?;
+    fn resolve(self, queues: &Queues, context: &mut Context<Registry>) -> (PortConfig, PortDevice) {
+        let mut path = |keys: Option<PathKeys>| {
+            keys.map_or_else(PathConfig::default, |keys| keys.resolve(queues, context))
+        };
+        let (up, down) = (path(self.up), path(self.down));
+        let addresses: Vec<IpNet> = self.addresses.into_iter().map(|it| it.0).collect();
+        let routes = self.routes.into_iter().map(|it| it.0).collect();
         // The networks behind a port; by default the device's own addresses.
-        let own = self.addresses.iter().map(|address| IpNet::from(address.addr()));
-        let networks = if self.networks.is_empty() { own.collect() } else { self.networks };
-        let Self { name, namespace, addresses, routes, .. } = self;
-        Ok((PortConfig { name, networks, up, down }, PortDevice { namespace, addresses, routes }))
+        let own = addresses.iter().map(|address| IpNet::from(address.addr()));
+        let networks = match self.networks.is_empty() {
+            true => own.collect(),
+            false => self.networks.into_iter().map(|it| it.0).collect(),
+        };
+        let device = PortDevice { namespace: self.namespace, addresses, routes };
+        (PortConfig { name: self.name, networks, up, down }, device)
     }
 }
 
 impl PathKeys {
-    fn resolve(
-        self,
-        queues: &BTreeMap<String, Value>,
-        directory: &Path,
-        place: &str,
-    ) -> Result<PathConfig, String> {
-        let over_time = [
-            ("rate", self.rate),
-            ("delay", self.delay),
-            ("shaper", self.shaper),
-            ("policer", self.policer),
-            ("aggregation", self.aggregation),
-            ("outages", self.outages),
-        ];
-        let over_time: Map<String, Value> = over_time
-            .into_iter()
-            .filter_map(|(key, value)| Some((key.to_owned(), value?)))
-            .collect();
-        let over_time = OverTime::read(place, directory, over_time.into())?;
-        Ok(over_time.apply(PathConfig {
-            queue: queue(self.queue, queues, place)?,
-            device_queue: self.device_queue,
-            jitter: self.jitter,
-            reorder: self.reorder,
-            loss: self.loss.map(Loss::from).unwrap_or_default(),
-            duplicate: self.duplicate,
-            corrupt: self.corrupt,
-            ..PathConfig::default()
-        }))
+    fn resolve(self, queues: &Queues, context: &mut Context<Registry>) -> PathConfig {
+        let OverTime { rate, delay, variation } = self.over_time;
+        let queue = self.queue.and_then(|queue| queues.resolve(&queue, rate, context));
+        PathConfig {
+            rate,
+            delay,
+            variation,
+            queue: queue.unwrap_or(PathConfig::default().queue),
+            device_queue: self.device_queue.unwrap_or_default(),
+            jitter: self.jitter.unwrap_or_default(),
+            reorder: self.reorder.unwrap_or(false),
+            loss: self.loss.map(|loss| loss.0).unwrap_or_default(),
+            duplicate: self.duplicate.map_or(0.0, |probability| probability.0),
+            corrupt: self.corrupt.map_or(0.0, |probability| probability.0),
+        }
     }
-}
-
-/// A queue by the name of a table, the name of a kind, or its settings.
-fn queue(
-    value: Option<Value>,
-    queues: &BTreeMap<String, Value>,
-    place: &str,
-) -> Result<Queue, String> {
-    let Some(value) = value else { return Ok(PathConfig::default().queue) };
-    let named = value.as_str().and_then(|name| queues.get(name));
-    registry()
-        .read_queue(&format!("{place}: queue"), named.unwrap_or(&value))
-        .map_err(|problems| problems.to_string())
-}
-
-fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
-    scenario::parse_time(&String::deserialize(deserializer)?).map_err(de::Error::custom)
-}
-
-/// Addresses of a device, each with the length of its network.
-fn interfaces<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
-    each(deserializer, parse_interface)
-}
-
-fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
-    each(deserializer, parse_network)
-}
-
-fn each<'de, D: Deserializer<'de>>(
-    deserializer: D,
-    parse: fn(&str) -> Result<IpNet, AddressError>,
-) -> Result<Vec<IpNet>, D::Error> {
-    let texts = Vec::<String>::deserialize(deserializer)?;
-    texts.iter().map(|text| parse(text).map_err(de::Error::custom)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use windlass_aqm::{CoDelConfig, DropTailConfig, Limit};
+    use windlass_aqm::{CoDelConfig, Config as Queue, DropTailConfig, Limit};
     use windlass_base::BitRate;
+    use windlass_link::Loss;
     use windlass_link::config::ListedLossConfig;
 
     const FILE: &str = r#"
@@ -233,7 +189,7 @@ limit = "5 packets"
 
     #[test]
     fn every_key_arrives() {
-        let file = read(FILE, Path::new("")).expect("a file without faults");
+        let file = read("link.toml", FILE).expect("a file without faults");
         assert_eq!((file.link.seed, file.mtu), (7, 1500));
         let [a, b] = &file.link.ports[..] else { panic!("two ports") };
         assert_eq!(a.up.rate, BitRate::from_bits_per_sec(10_000_000));
@@ -259,12 +215,13 @@ limit = "5 packets"
             "rate = { trace = \"wifi.trace\" }, shaper = { rate = \"9Mbit/s\", burst = \"9kB\" }, \
              outages = [{ at = \"1s\", lasts = \"1s\" }]",
         );
-        let traces = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/traces"));
-        let up = read(&text, traces).expect("a file without faults").link.ports[0].up.clone();
+        let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/traces/link.toml");
+        let up = read(beside, &text).expect("a file without faults").link.ports[0].up.clone();
         assert!(up.variation.rate.is_some() && up.variation.shaper.is_some());
         assert_eq!(up.variation.outages.len(), 1);
-        let error = read(&text, Path::new("elsewhere")).expect_err("no trace there");
-        assert!(error.starts_with("port a: up: rate.trace: elsewhere/wifi.trace: "), "{error}");
+        let error = read("elsewhere/link.toml", &text).expect_err("no trace there").to_string();
+        let place = "elsewhere/link.toml:9:26: ports.0.up.rate.trace: elsewhere/wifi.trace: ";
+        assert!(error.starts_with(place), "{error}");
     }
 
     #[test]
@@ -274,7 +231,7 @@ limit = "5 packets"
         assert!(!blocks.is_empty());
         for block in blocks {
             let (text, _) = block.split_once("\n```").expect("the end of the block");
-            let file = read(text, Path::new("")).expect("a file without faults");
+            let file = read("link.md", text).expect("a file without faults");
             windlass_link::Network::new(&file.link).expect("a link that works");
         }
     }
@@ -282,13 +239,26 @@ limit = "5 packets"
     #[test]
     fn an_error_names_its_place() {
         let fault = |from: &str, to: &str| {
-            read(&FILE.replace(from, to), Path::new("")).expect_err("a fault")
+            read("link.toml", &FILE.replace(from, to)).expect_err("a fault").to_string()
         };
-        assert!(fault("seed", "sead").contains("line 3"));
-        assert!(fault("seed", "sead").ends_with("; did you mean \"seed\"?"));
-        assert!(fault("20ms", "20").contains("expected a time such as"));
-        assert!(fault("schema = 1", "schema = 2").contains("found 2"));
-        assert!(fault("5 packets", "5").contains("port a: up: queue: limit: expected a limit"));
+        let sead = "link.toml:3:1: sead: unknown key; did you mean \"seed\"?";
+        assert_eq!(fault("seed", "sead"), sead);
+        assert!(fault("20ms", "20").contains(": ports.0.up.delay: expected a time such as"));
+        assert!(fault("schema = 1", "schema = 2").ends_with("found 2"));
+        assert!(fault("5 packets", "5").contains(": queues.short.limit: expected a limit"));
         assert!(fault("first", "frist").contains("retransmissions"));
+        assert!(fault("0.1 }", "2 }").contains(": ports.0.down.loss: expected a probability"));
+        assert!(fault("10.0.0.1/24", "10.0.0.1").contains(": ports.0.addresses.0: "));
+        assert!(fault("\"codel\"", "\"codle\"").contains("did you mean \"codel\"?"));
+    }
+
+    #[test]
+    fn the_schema_knows_every_key() {
+        let schema = schema();
+        let path = schema["$defs"]["Path"]["properties"].as_object().expect("a table");
+        for key in ["rate", "delay", "shaper", "outages", "jitter", "queue", "loss", "corrupt"] {
+            assert!(path.contains_key(key), "{key}");
+        }
+        assert_eq!(schema["$defs"]["File"]["required"], serde_json::json!(["schema"]));
     }
 }

@@ -8,7 +8,6 @@ use crate::failure::Failure;
 use crate::stdout;
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use windlass_base::text_file;
@@ -22,9 +21,8 @@ pub(super) fn run_file(args: &LinkRun) -> Result<ExitCode, Failure> {
     let origin = args.file.display();
     let text = text_file::read(&args.file)
         .map_err(|error| Failure::Input(format!("{origin}: cannot read: {error}")))?;
-    let directory = args.file.parent().unwrap_or(Path::new(""));
-    let mut file = file::read(&text, directory)
-        .map_err(|error| Failure::Input(format!("{origin}: {error}")))?;
+    let mut file = file::read(&origin.to_string(), &text)
+        .map_err(|problems| Failure::Input(problems.to_string()))?;
     file.link.seed = args.seed.unwrap_or(file.link.seed);
     run(file, &args.watch)
 }

@@ -42,7 +42,7 @@ fn check_name(kind: &Kind, args: &NewCrate) -> Result<(), Failure> {
     let name = args.name.as_str();
     let known = match kind.method {
         "controller" => windlass_tcp::cc::NAMES.contains(&name),
-        "queue" => windlass_sim::scenario::queue_from_json("queue", &name.into()).is_ok(),
+        "queue" => windlass_scenario::Registry::default().read_queue("queue", &name.into()).is_ok(),
         _ => name == "ecn-proxy",
     };
     if known {

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use windlass_base::{BitRate, Span};
-use windlass_sim::scenario::DEFAULT_SEED;
+use windlass_scenario::DEFAULT_SEED;
 use windlass_sim::simple_model::Arrivals;
 use windlass_tcp::cc::ControllerFactory;
 

@@ -12,8 +12,8 @@ use std::io::{self, BufRead, BufReader};
 use std::ops::ControlFlow;
 use std::path::Path;
 use windlass_base::text_file;
+use windlass_scenario::Document;
 use windlass_sim::Summary;
-use windlass_sim::scenario::{self, Document};
 
 /// Runs every line.
 pub(super) fn main(args: &Batch) -> Result<(), Failure> {
@@ -115,7 +115,7 @@ fn request(value: &Value) -> Result<Document, String> {
     if let Some(jitter) = keys.get("jitter") {
         let time = jitter.as_str().ok_or("jitter: expected a time such as \"100ms\"")?;
         document.scenario.jitter =
-            scenario::parse_time(time).map_err(|error| format!("jitter: {error}"))?;
+            windlass_keys::parse_time(time).map_err(|error| format!("jitter: {error}"))?;
     }
     Ok(document)
 }

@@ -6,7 +6,7 @@ use crate::scaled::{self, bits};
 use std::thread;
 use std::time::{Duration, Instant};
 use windlass_base::{Span, Time};
-use windlass_sim::scenario::model::LinkDirection;
+use windlass_sim::model::LinkDirection;
 use windlass_sim::{Recorder, Scenario};
 use windlass_tcp::cc::{CongestionCause, NewEcn};
 use windlass_tcp::{Connection, TraceEvent};

@@ -5,8 +5,8 @@ use crate::registry::registry;
 use std::io::Read;
 use std::path::Path;
 use windlass_base::text_file;
+use windlass_scenario::Document;
 use windlass_sim::Simulation;
-use windlass_sim::scenario::Document;
 
 /// The scenario of a file, or of standard input for `-`, with `overrides` applied. It can be run: its
 /// network has been built once.

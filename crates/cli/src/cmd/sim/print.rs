@@ -3,7 +3,7 @@
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use serde_json::Value;
-use windlass_sim::scenario::{Document, Source};
+use windlass_scenario::{Document, Source};
 
 /// The whole report.
 pub(super) fn report(document: &Document, result: &Value) -> String {

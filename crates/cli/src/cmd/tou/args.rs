@@ -89,6 +89,9 @@ pub(crate) enum Tou {
     /// Show the running commands with their sessions, paths and connections
     #[command(after_help = STATUS_HELP)]
     Status(TouStatus),
+    /// Print the JSON Schema of the configuration file of the commands that use sessions
+    #[command(after_help = "Example: windlass tou schema > tou.schema.json")]
+    Schema,
     /// Introduce hosts behind NATs to each other, and relay for those that have no direct path
     #[command(after_help = RENDEZVOUS_HELP)]
     Rendezvous(Box<TouRendezvous>),

@@ -14,6 +14,7 @@ mod session;
 mod settings;
 
 use crate::failure::Failure;
+use crate::stdout;
 use args::Tou;
 use perf::args::Perf;
 use std::process::ExitCode;
@@ -36,6 +37,7 @@ pub(crate) fn main(command: Tou) -> Result<ExitCode, Failure> {
             return settings::qlog_written().map(|()| status);
         }
         Tou::Status(args) => session::status(&args),
+        Tou::Schema => stdout::line(&format!("{:#}", session::schema())),
         Tou::Perf(command) => match *command {
             Perf::Server(args) => perf::server(&args),
             Perf::Client(args) => perf::client(&args),

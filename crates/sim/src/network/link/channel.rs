@@ -7,51 +7,94 @@ use super::interface::Interface;
 use super::propagation::HandedOver;
 use super::queued_packet::QueuedPacket;
 use super::varying::Varying;
+use crate::model::{self, LinkDirection};
 use crate::network::transit::Transit;
 use crate::packet::Slot;
 use crate::record::{Context, QueueRecord, Recorder};
-use crate::scenario::model::{self, LinkDirection};
 use windlass_aqm::{
     CoDel, Config, ConfigError, Custom, Discipline, DropTail, FixedProbability, FqCoDel, Pie,
-    Queue, Red, Sred, Stats, TcRed,
+    Queue, Red, Sred, Stats, TcRed, disciplines,
 };
 use windlass_base::{Rng, Time};
 
-/// One direction of a link, by its queue. Its only pending event is the arrival of the first packet in
-/// flight.
-#[derive(Debug)]
-#[repr(u8)]
-pub(crate) enum Channel {
-    DropTail(DecidesAtEnqueue<DropTail<QueuedPacket>>),
-    Red(DecidesAtEnqueue<Red<QueuedPacket>>),
-    Pie(DecidesAtEnqueue<Pie<QueuedPacket>>),
-    FixedProbability(DecidesAtEnqueue<FixedProbability<QueuedPacket>>),
-    Sred(DecidesAtEnqueue<Sred<QueuedPacket>>),
-    TcRed(DecidesAtEnqueue<TcRed<QueuedPacket>>),
-    CoDel(DecidesAtDequeue<CoDel<QueuedPacket>>),
-    FqCoDel(DecidesAtDequeue<FqCoDel<QueuedPacket>>),
-    Custom(DecidesAtDequeue<Custom<QueuedPacket>>),
-    /// Any queue, on a link that changes over time: when a packet leaves is known once it is first.
-    Varying(DecidesAtDequeue<Discipline<QueuedPacket>>),
+/// The type of a channel, by when its queue decides.
+macro_rules! channel {
+    (enqueue, $queue:ty) => { DecidesAtEnqueue<$queue> };
+    (dequeue, $queue:ty) => { DecidesAtDequeue<$queue> };
 }
 
-/// Evaluates the expression for the channel's kind of queue.
-macro_rules! each {
-    ($self:expr, $channel:ident => $call:expr) => {
-        match $self {
-            Channel::DropTail($channel) => $call,
-            Channel::Red($channel) => $call,
-            Channel::Pie($channel) => $call,
-            Channel::FixedProbability($channel) => $call,
-            Channel::Sred($channel) => $call,
-            Channel::TcRed($channel) => $call,
-            Channel::CoDel($channel) => $call,
-            Channel::FqCoDel($channel) => $call,
-            Channel::Custom($channel) => $call,
-            Channel::Varying($channel) => $call,
+/// Offers a packet to a channel of the named kind.
+macro_rules! offer {
+    // RED is the usual queue of a bottleneck, and has a function of its own.
+    (Red, $channel:ident, $($argument:expr),+) => { offer_red($channel, $($argument),+) };
+    ($kind:ident, $channel:ident, $($argument:expr),+) => { $channel.offer($($argument),+) };
+}
+
+macro_rules! declare {
+    ($(
+        $(#[doc = $doc:literal])+
+        $kind:ident($settings:ty) decides at $when:ident: |$config:ident, $rate:tt| $new:expr;
+    )+) => {
+        /// One direction of a link, by its queue. Its only pending event is the arrival of the first packet
+        /// in flight.
+        #[derive(Debug)]
+        #[repr(u8)]
+        pub(crate) enum Channel {
+            $($kind(channel!($when, $kind<QueuedPacket>)),)+
+            /// Any queue, on a link that changes over time: when a packet leaves is known once it is
+            /// first.
+            Varying(DecidesAtDequeue<Discipline<QueuedPacket>>),
+        }
+
+        /// Evaluates the expression for the channel's kind of queue.
+        macro_rules! each {
+            ($self:expr, $channel:ident => $call:expr) => {
+                match $self {
+                    $(Channel::$kind($channel) => $call,)+
+                    Channel::Varying($channel) => $call,
+                }
+            };
+        }
+
+        impl Channel {
+            /// A channel that does not change over time.
+            fn constant(
+                spec: &model::Channel,
+                interface: Interface,
+                rng: Rng,
+            ) -> Result<Channel, ConfigError> {
+                Ok(match &spec.queue {
+                    $(Config::$kind($config) => {
+                        let $rate = spec.rate;
+                        let queue: $kind<QueuedPacket> = $new?;
+                        Channel::$kind(<channel!($when, $kind<QueuedPacket>)>::new(
+                            queue, interface, rng,
+                        ))
+                    })+
+                })
+            }
+
+            #[inline(never)]
+            fn offer_aqm<R: Recorder>(
+                &mut self,
+                now: Time,
+                packet: Slot,
+                hand_over: bool,
+                transit: &mut Transit,
+                cx: &mut Context<'_, R>,
+            ) -> Option<Time> {
+                match self {
+                    $(Channel::$kind(channel) => {
+                        offer!($kind, channel, now, packet, hand_over, transit, cx)
+                    })+
+                    Channel::Varying(channel) => channel.offer(now, packet, hand_over, transit, cx),
+                }
+            }
         }
     };
 }
+
+disciplines!(declare);
 
 impl Channel {
     pub(crate) fn new(
@@ -64,38 +107,12 @@ impl Channel {
         watched: bool,
     ) -> Result<Channel, ConfigError> {
         let interface = Interface::new(direction, spec, impairments_rng, steady_from, watched);
-        let rng = queue_rng;
-        if let Some(varying) = Varying::new(spec, variation_rng) {
-            let queue = spec.queue.build(spec.rate)?;
-            let channel = DecidesAtDequeue::new(queue, interface, rng);
-            return Ok(Channel::Varying(channel.varying(Some(varying))));
-        }
-        Ok(match &spec.queue {
-            Config::DropTail(c) => {
-                Channel::DropTail(DecidesAtEnqueue::new(DropTail::new(*c)?, interface, rng))
-            }
-            Config::Red(c) => {
-                Channel::Red(DecidesAtEnqueue::new(Red::new(*c, spec.rate)?, interface, rng))
-            }
-            Config::Pie(c) => Channel::Pie(DecidesAtEnqueue::new(Pie::new(*c)?, interface, rng)),
-            Config::FixedProbability(c) => {
-                let queue = FixedProbability::new(*c)?;
-                Channel::FixedProbability(DecidesAtEnqueue::new(queue, interface, rng))
-            }
-            Config::Sred(c) => Channel::Sred(DecidesAtEnqueue::new(Sred::new(*c)?, interface, rng)),
-            Config::TcRed(c) => {
-                Channel::TcRed(DecidesAtEnqueue::new(TcRed::new(*c)?, interface, rng))
-            }
-            Config::CoDel(c) => {
-                Channel::CoDel(DecidesAtDequeue::new(CoDel::new(*c)?, interface, rng))
-            }
-            Config::FqCoDel(c) => {
-                Channel::FqCoDel(DecidesAtDequeue::new(FqCoDel::new(*c)?, interface, rng))
-            }
-            Config::Custom(c) => {
-                Channel::Custom(DecidesAtDequeue::new(Custom::new(c, spec.rate)?, interface, rng))
-            }
-        })
+        let Some(varying) = Varying::new(spec, variation_rng) else {
+            return Channel::constant(spec, interface, queue_rng);
+        };
+        let queue = spec.queue.build(spec.rate)?;
+        let channel = DecidesAtDequeue::new(queue, interface, queue_rng);
+        Ok(Channel::Varying(channel.varying(Some(varying))))
     }
 
     /// Counters of its queue.
@@ -119,19 +136,7 @@ impl Channel {
     /// True if the channel can hand packets over: the arrival of a packet at the far end is known, and
     /// certain, as soon as the queue takes it.
     pub(crate) fn can_hand_over(&self) -> bool {
-        match self {
-            Channel::DropTail(_)
-            | Channel::Red(_)
-            | Channel::Pie(_)
-            | Channel::FixedProbability(_)
-            | Channel::Sred(_)
-            | Channel::TcRed(_) => {
-                each!(self, channel => channel.interface.propagation.is_perfect())
-            }
-            Channel::CoDel(_) | Channel::FqCoDel(_) | Channel::Custom(_) | Channel::Varying(_) => {
-                false
-            }
-        }
+        each!(self, channel => channel.can_hand_over())
     }
 
     /// A packet arrives at the queue. With `hand_over`, which requires
@@ -148,46 +153,9 @@ impl Channel {
         match self {
             // Most channels have a plain queue.
             Channel::DropTail(channel) => channel.offer(now, packet, hand_over, transit, cx),
-            // RED is the usual queue of a bottleneck; it does not go through the list below.
+            // It does not go through the list of all kinds.
             Channel::Red(channel) => offer_red(channel, now, packet, hand_over, transit, cx),
             _ => self.offer_aqm(now, packet, hand_over, transit, cx),
-        }
-    }
-
-    #[inline(never)]
-    fn offer_aqm<R: Recorder>(
-        &mut self,
-        now: Time,
-        packet: Slot,
-        hand_over: bool,
-        transit: &mut Transit,
-        cx: &mut Context<'_, R>,
-    ) -> Option<Time> {
-        match self {
-            Channel::DropTail(channel) => channel.offer(now, packet, hand_over, transit, cx),
-            Channel::Red(channel) => offer_red(channel, now, packet, hand_over, transit, cx),
-            Channel::Pie(channel) => channel.offer(now, packet, hand_over, transit, cx),
-            Channel::FixedProbability(channel) => {
-                channel.offer(now, packet, hand_over, transit, cx)
-            }
-            Channel::Sred(channel) => channel.offer(now, packet, hand_over, transit, cx),
-            Channel::TcRed(channel) => channel.offer(now, packet, hand_over, transit, cx),
-            Channel::CoDel(channel) => {
-                channel.offer(now, packet, transit, cx);
-                None
-            }
-            Channel::FqCoDel(channel) => {
-                channel.offer(now, packet, transit, cx);
-                None
-            }
-            Channel::Custom(channel) => {
-                channel.offer(now, packet, transit, cx);
-                None
-            }
-            Channel::Varying(channel) => {
-                channel.offer(now, packet, transit, cx);
-                None
-            }
         }
     }
 
@@ -200,18 +168,7 @@ impl Channel {
         transit: &mut Transit,
         cx: &mut Context<'_, R>,
     ) -> Option<(Slot, bool)> {
-        match self {
-            Channel::DropTail(channel) => channel.interface.propagation.take_arrival(cx),
-            Channel::Red(channel) => channel.interface.propagation.take_arrival(cx),
-            Channel::Pie(channel) => channel.interface.propagation.take_arrival(cx),
-            Channel::FixedProbability(channel) => channel.interface.propagation.take_arrival(cx),
-            Channel::Sred(channel) => channel.interface.propagation.take_arrival(cx),
-            Channel::TcRed(channel) => channel.interface.propagation.take_arrival(cx),
-            Channel::CoDel(channel) => channel.take_arrival(now, transit, cx),
-            Channel::FqCoDel(channel) => channel.take_arrival(now, transit, cx),
-            Channel::Custom(channel) => channel.take_arrival(now, transit, cx),
-            Channel::Varying(channel) => channel.take_arrival(now, transit, cx),
-        }
+        each!(self, channel => channel.take_arrival(now, transit, cx))
     }
 
     /// True if no packet is in flight.
@@ -237,19 +194,8 @@ impl Channel {
         transit: &mut Transit,
         cx: &mut Context<'_, R>,
     ) {
-        match self {
-            Channel::DropTail(channel) => channel.advance(now, cx),
-            Channel::Red(channel) => channel.advance(now, cx),
-            Channel::Pie(channel) => channel.advance(now, cx),
-            Channel::FixedProbability(channel) => channel.advance(now, cx),
-            Channel::Sred(channel) => channel.advance(now, cx),
-            Channel::TcRed(channel) => channel.advance(now, cx),
-            Channel::CoDel(channel) => channel.advance(now, transit, cx),
-            Channel::FqCoDel(channel) => channel.advance(now, transit, cx),
-            Channel::Custom(channel) => channel.advance(now, transit, cx),
-            Channel::Varying(channel) => channel.advance(now, transit, cx),
-        }
         each!(self, channel => {
+            channel.advance(now, transit, cx);
             if let Some(record) = &mut channel.interface.record {
                 record.finish(now);
             }

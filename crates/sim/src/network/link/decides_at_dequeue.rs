@@ -3,10 +3,10 @@
 use super::interface::Interface;
 use super::queued_packet::QueuedPacket;
 use super::varying::Varying;
+use crate::model::LinkDirection;
 use crate::network::transit::Transit;
 use crate::packet::Slot;
 use crate::record::{Context, Recorder, Records};
-use crate::scenario::model::LinkDirection;
 use windlass_aqm::Queue;
 use windlass_base::{Rng, Time};
 
@@ -40,21 +40,27 @@ impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
         self.varying.as_ref()?.policed()
     }
 
-    /// A packet arrives at the queue.
+    /// False: the queue may yet drop a packet that it has taken.
+    pub(super) fn can_hand_over(&self) -> bool {
+        false
+    }
+
+    /// A packet arrives at the queue. Its arrival at the far end is not known yet: returns `None`.
     pub(super) fn offer<R: Recorder>(
         &mut self,
         now: Time,
         slot: Slot,
+        _hand_over: bool,
         transit: &mut Transit,
         cx: &mut Context<'_, R>,
-    ) {
+    ) -> Option<Time> {
         self.advance(now, transit, cx);
         let direction = self.interface.direction;
         let queued = QueuedPacket::new(slot, transit.packets.get(slot));
         if self.varying.as_mut().is_some_and(|varying| !varying.admits(now, queued.wire_bytes)) {
             cx.records.police(transit.packets.get(slot));
             transit.packets.release(slot);
-            return;
+            return None;
         }
         let dropped =
             &mut |lost: QueuedPacket, _| drop_packet(lost.slot, direction, transit, cx.records);
@@ -65,6 +71,7 @@ impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
             self.advance(now, transit, cx);
         }
         self.interface.note_length(now, &self.queue, cx);
+        None
     }
 
     /// Catches up with the transmissions that have begun until `now`.

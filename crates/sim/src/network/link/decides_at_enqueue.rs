@@ -131,8 +131,29 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
         }
     }
 
+    /// True if a packet arrives for certain once the queue has taken it.
+    pub(super) fn can_hand_over(&self) -> bool {
+        self.interface.propagation.is_perfect()
+    }
+
+    /// The first packet in flight arrives.
+    #[inline(always)]
+    pub(super) fn take_arrival<R>(
+        &mut self,
+        _now: Time,
+        _transit: &mut Transit,
+        cx: &mut Context<'_, R>,
+    ) -> Option<(Slot, bool)> {
+        self.interface.propagation.take_arrival(cx)
+    }
+
     /// Catches up with the transmissions that have begun until `now`.
-    pub(super) fn advance<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
+    pub(super) fn advance<R: Recorder>(
+        &mut self,
+        now: Time,
+        _transit: &mut Transit,
+        cx: &mut Context<'_, R>,
+    ) {
         if self.interface.transmitter.is_due(now) {
             self.drain(now, cx);
         }

@@ -1,6 +1,6 @@
 //! Loss and reordering between the ends of a channel.
 
-use crate::scenario::model::{Loss, Reorder};
+use crate::model::{Loss, Reorder};
 use windlass_base::{Rng, Span};
 
 /// The fate of a packet that has left its queue.

@@ -2,10 +2,10 @@
 
 use super::propagation::Propagation;
 use super::transmitter::Transmitter;
+use crate::model::{self, LinkDirection};
 use crate::network::transit::Transit;
 use crate::packet::Slot;
 use crate::record::{Context, QueueRecord, Recorder};
-use crate::scenario::model::{self, LinkDirection};
 use windlass_aqm::{Packet, Queue};
 use windlass_base::{Rng, Time};
 

@@ -2,10 +2,10 @@
 
 use super::impairments::{Fate, Impairments};
 use crate::event::ArrivalSlot;
+use crate::model::{self, LinkDirection};
 use crate::network::numbering;
 use crate::packet::Slot;
 use crate::record::Context;
-use crate::scenario::model::{self, LinkDirection};
 use std::collections::VecDeque;
 use windlass_base::{Rng, Span, Time};
 

@@ -1,6 +1,6 @@
 //! The transmitter of a channel: takes packets from the queue and serializes them at the rate.
 
-use crate::scenario::model;
+use crate::model;
 use windlass_base::{BitRate, Span, Time};
 
 /// A network device's transmitter.

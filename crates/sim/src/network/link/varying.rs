@@ -1,6 +1,6 @@
 //! A link that changes over time.
 
-use crate::scenario::model;
+use crate::model;
 use windlass_base::{Rng, Span, Time};
 use windlass_link_model::{Aggregator, Outages, Policer, Steps, Transmission, Transmitter};
 

@@ -1,20 +1,16 @@
 //! The configuration file of the commands that use sessions: docs/reference/tou-commands.md.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
-use std::fs;
 use std::io::ErrorKind;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
-use windlass_base::paths::in_folder;
 use windlass_base::suggest::did_you_mean;
 use windlass_base::text_file;
 use windlass_forward::protocol::is_service_name;
 use windlass_forward::{ExitNetworks, Service};
 use windlass_identity::PublicKey;
+use windlass_keys::{
+    At, Context, Decode, Definitions, FilePath, Named, Node, Problems, Reader, keys, text,
+};
 use windlass_tou::session::RendezvousAddress;
 
 /// Largest accepted file in bytes.
@@ -32,6 +28,103 @@ pub(crate) struct Config {
     pub(crate) exit: Vec<ExitNetworks>,
 }
 
+keys! {
+    /// Settings of the commands that use sessions.
+    struct ConfigKeys {
+        /// Rendezvous servers, each a host with or without a port. The first that answers is used.
+        via: Vec<Via>,
+        /// Hosts that may open sessions: public keys, or names of `peers`.
+        allow: Vec<At<String>>,
+        /// File of this host's key. Default: the one that windlass tou key makes.
+        key: Option<FilePath>,
+        /// Use relays alone. Default: false.
+        relay_only: Option<bool>,
+        /// Names of other hosts, with their public keys.
+        peers: Option<Peers>,
+        /// Services of this host.
+        expose: Option<ExposeKeys>,
+    }
+}
+
+keys! {
+    /// Services of this host, for others.
+    struct ExposeKeys {
+        /// Services by their names: a port of this host, or an address with a port.
+        services: Option<Services>,
+        /// Networks to which other hosts may connect through this one.
+        exit: Vec<Exit>,
+    }
+}
+
+text! {
+    /// A rendezvous server.
+    struct Via(RendezvousAddress) as "the address of a rendezvous server, in quotes" =
+        str::parse::<RendezvousAddress>;
+}
+
+text! {
+    /// The public key of a host.
+    struct Key(PublicKey) as "a public key, in quotes" = parse_key;
+}
+
+text! {
+    /// Networks behind this host.
+    struct Exit(ExitNetworks) as "the networks of an exit, in quotes" = str::parse::<ExitNetworks>;
+}
+
+/// The table `peers`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Peers(BTreeMap<String, PublicKey>);
+
+impl<R> Decode<R> for Peers {
+    const EXPECTED: &'static str = "a table";
+
+    fn decode(node: &Node, context: &mut Context<R>) -> Option<Self> {
+        let Named(named) = Named::<Key>::decode(node, context)?;
+        let mut peers = BTreeMap::new();
+        for (name, At { value: Key(key), spot }) in named {
+            if !is_service_name(&name) {
+                let message = "use letters, digits, '-', '_' and '.' for a name";
+                context.wrong_at(&spot, message.into());
+            }
+            peers.insert(name, key);
+        }
+        Some(Peers(peers))
+    }
+
+    fn schema(definitions: &mut Definitions<R>) -> serde_json::Value {
+        Named::<Key>::schema(definitions)
+    }
+}
+
+/// The table `services`.
+#[derive(Clone, Debug)]
+pub(crate) struct Services(Vec<Service>);
+
+impl<R> Decode<R> for Services {
+    const EXPECTED: &'static str = "a table";
+
+    fn decode(node: &Node, context: &mut Context<R>) -> Option<Self> {
+        let Named(named) = Named::<String>::decode(node, context)?;
+        let mut services = Vec::new();
+        for (name, At { value: target, spot }) in named {
+            match format!("{name}={target}").parse::<Service>() {
+                Ok(service) => services.push(service),
+                Err(error) => context.wrong_at(&spot, error.to_string()),
+            }
+        }
+        Some(Services(services))
+    }
+
+    fn schema(definitions: &mut Definitions<R>) -> serde_json::Value {
+        Named::<String>::schema(definitions)
+    }
+}
+
+fn parse_key(text: &str) -> Result<PublicKey, String> {
+    text.parse().map_err(|error| format!("{text:?}: {error}"))
+}
+
 /// `tou.toml` in the folder of the default key's folder. `None` without a home directory.
 pub(crate) fn default_path() -> Option<PathBuf> {
     let key = windlass_identity::default_path()?;
@@ -42,19 +135,18 @@ pub(crate) fn default_path() -> Option<PathBuf> {
 pub(crate) fn read(file: Option<&Path>) -> Result<Config, String> {
     let default = default_path();
     let Some(path) = file.or(default.as_deref()) else { return Ok(Config::default()) };
-    let failed = |error| format!("{}: {error}", path.display());
-    match fs::metadata(path) {
+    match text_file::read_at_most(path, LEN_MAX) {
+        Ok(text) => parse(path, &text).map_err(|problems| problems.to_string()),
         Err(error) if error.kind() == ErrorKind::NotFound && file.is_none() => {
-            return Ok(Config::default());
+            Ok(Config::default())
         }
-        Err(error) => return Err(failed(error)),
-        Ok(metadata) if metadata.len() > LEN_MAX => {
-            return Err(format!("{}: expected at most {LEN_MAX} bytes", path.display()));
-        }
-        Ok(_) => {}
+        Err(error) => Err(format!("{}: {error}", path.display())),
     }
-    let text = text_file::read(path).map_err(failed)?;
-    parse(path, &text)
+}
+
+/// The JSON Schema of the file.
+pub(crate) fn schema() -> serde_json::Value {
+    windlass_keys::schema::<ConfigKeys, _>("Windlass ToU sessions, version 1", ())
 }
 
 /// The key of a peer: a key, or a name among `peers`.
@@ -76,185 +168,31 @@ pub(crate) fn peer_key(
     })
 }
 
-/// Parses the text of the file `path`, in whose folder relative paths begin. An error has a line for
-/// each mistake.
-pub(crate) fn parse(path: &Path, text: &str) -> Result<Config, String> {
-    let name = &path.display().to_string();
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let table = DeTable::parse(text).map_err(|error| {
-        let span = error.span().unwrap_or_default();
-        Fault { span, key: String::new(), message: error.message().replace('\n', ", ") }
-            .line(name, text)
-    })?;
-    let mut reader = Reader::default();
-    let mut config = Config::default();
-    let mut allow = Vec::new();
-    for (key, value) in table.into_inner() {
-        let place = key.span();
-        match key.get_ref().as_ref() {
-            "via" => config.via = reader.list("via", value),
-            "allow" => allow = reader.texts("allow", value),
-            "key" => config.key = reader.path("key", &value, folder),
-            "relay_only" => config.relay_only = reader.flag("relay_only", &value),
-            "peers" => config.peers = reader.peers(value),
-            "expose" => reader.expose(value, &mut config),
-            other => reader.unknown(other, place, "via, allow, key, relay_only, peers, expose"),
-        }
-    }
-    // The names may stand below the list.
-    for (text, span) in allow {
-        match peer_key(&text, &config.peers) {
-            Ok(key) => config.allow.push(key),
-            Err(message) => reader.fault("allow", span, message),
-        }
-    }
-    reader.faults.sort_by_key(|fault| fault.span.start);
-    let lines: Vec<_> = reader.faults.iter().map(|fault| fault.line(name, text)).collect();
-    if lines.is_empty() { Ok(config) } else { Err(lines.join("\n")) }
-}
-
-type Found<'a> = Spanned<DeValue<'a>>;
-
-/// A mistake and its place.
-#[derive(Debug)]
-struct Fault {
-    span: Range<usize>,
-    key: String,
-    message: String,
-}
-
-impl Fault {
-    /// File, line, key, message.
-    fn line(&self, name: &str, text: &str) -> String {
-        let before = text.as_bytes().get(..self.span.start).unwrap_or(text.as_bytes());
-        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-        match self.key.is_empty() {
-            true => format!("{name}:{line}: {}", self.message),
-            false => format!("{name}:{line}: {}: {}", self.key, self.message),
-        }
-    }
-}
-
-/// Takes values and collects mistakes.
-#[derive(Default)]
-struct Reader {
-    faults: Vec<Fault>,
-}
-
-impl Reader {
-    fn fault(&mut self, key: &str, span: Range<usize>, message: impl Into<String>) {
-        self.faults.push(Fault { span, key: key.to_owned(), message: message.into() });
-    }
-
-    fn unknown(&mut self, key: &str, span: Range<usize>, known: &str) {
-        let near = did_you_mean(key, known.split(", "));
-        self.fault(key, span, format!("unknown key, expected one of {known}{near}"));
-    }
-
-    fn text(&mut self, key: &str, value: &Found<'_>) -> Option<String> {
-        if let DeValue::String(text) = value.get_ref() {
-            return Some(text.to_string());
-        }
-        self.fault(key, value.span(), "expected a text in quotes");
-        None
-    }
-
-    fn path(&mut self, key: &str, value: &Found<'_>, folder: &Path) -> Option<PathBuf> {
-        let path = in_folder(folder, &self.text(key, value)?);
-        path.map_err(|message| self.fault(key, value.span(), message)).ok()
-    }
-
-    fn flag(&mut self, key: &str, value: &Found<'_>) -> bool {
-        if let DeValue::Boolean(flag) = value.get_ref() {
-            return *flag;
-        }
-        self.fault(key, value.span(), "expected true or false");
-        false
-    }
-
-    fn texts(&mut self, key: &str, value: Found<'_>) -> Vec<(String, Range<usize>)> {
-        let span = value.span();
-        let DeValue::Array(items) = value.into_inner() else {
-            self.fault(key, span, "expected a list of texts");
-            return Vec::new();
+/// Parses the text of the file `path`, in whose folder relative paths begin.
+pub(crate) fn parse(path: &Path, text: &str) -> Result<Config, Problems> {
+    let origin = path.display().to_string();
+    Reader::new(&origin, ()).toml(text, |root, context| {
+        let keys: ConfigKeys = context.root(root)?;
+        let Peers(peers) = keys.peers.unwrap_or_default();
+        // The names may stand below the list.
+        let allow = keys.allow.iter().filter_map(|At { value, spot }| {
+            peer_key(value, &peers).map_err(|message| context.wrong_at(spot, message)).ok()
+        });
+        let allow = allow.collect();
+        let (services, exit) = match keys.expose {
+            Some(ExposeKeys { services, exit }) => (services, exit),
+            None => (None, Vec::new()),
         };
-        let one = |item: Found<'_>| Some((self.text(key, &item)?, item.span()));
-        items.into_iter().filter_map(one).collect()
-    }
-
-    fn list<T: FromStr<Err: Display>>(&mut self, key: &str, value: Found<'_>) -> Vec<T> {
-        let mut list = Vec::new();
-        for (text, span) in self.texts(key, value) {
-            match text.parse::<T>() {
-                Ok(one) => list.push(one),
-                Err(error) => self.fault(key, span, error.to_string()),
-            }
-        }
-        list
-    }
-
-    /// The texts of a table.
-    fn table(&mut self, key: &str, value: Found<'_>) -> Vec<(String, Range<usize>, String)> {
-        let span = value.span();
-        let DeValue::Table(table) = value.into_inner() else {
-            self.fault(key, span, "expected a table");
-            return Vec::new();
-        };
-        let mut texts = Vec::new();
-        for (name, value) in table {
-            let place = value.span();
-            if let Some(text) = self.text(&format!("{key}.{}", name.get_ref()), &value) {
-                texts.push((name.into_inner().into_owned(), place, text));
-            }
-        }
-        texts
-    }
-
-    fn peers(&mut self, value: Found<'_>) -> BTreeMap<String, PublicKey> {
-        let mut peers = BTreeMap::new();
-        for (name, span, text) in self.table("peers", value) {
-            match text.parse() {
-                Ok(key) if is_service_name(&name) => drop(peers.insert(name, key)),
-                Ok(_) => {
-                    let message = "use letters, digits, '-', '_' and '.' for a name";
-                    self.fault(&format!("peers.{name}"), span, message);
-                }
-                Err(error) => {
-                    self.fault(&format!("peers.{name}"), span, format!("{text:?}: {error}"));
-                }
-            }
-        }
-        peers
-    }
-
-    fn expose(&mut self, value: Found<'_>, config: &mut Config) {
-        let span = value.span();
-        let DeValue::Table(table) = value.into_inner() else {
-            return self.fault("expose", span, "expected a table");
-        };
-        for (key, value) in table {
-            let place = key.span();
-            match key.get_ref().as_ref() {
-                "services" => config.services = self.services(value),
-                "exit" => config.exit = self.list("expose.exit", value),
-                other => self.unknown(other, place, "services, exit"),
-            }
-        }
-    }
-
-    fn services(&mut self, value: Found<'_>) -> Vec<Service> {
-        let mut services = Vec::new();
-        for (name, span, target) in self.table("expose.services", value) {
-            match format!("{name}={target}").parse() {
-                Ok(service) => services.push(service),
-                Err(error) => {
-                    let error: windlass_forward::ParseServiceError = error;
-                    self.fault(&format!("expose.services.{name}"), span, error.to_string());
-                }
-            }
-        }
-        services
-    }
+        Some(Config {
+            via: keys.via.into_iter().map(|via| via.0).collect(),
+            key: keys.key.map(|key| key.0),
+            relay_only: keys.relay_only.unwrap_or(false),
+            peers,
+            allow,
+            services: services.map_or(Vec::new(), |services| services.0),
+            exit: exit.into_iter().map(|exit| exit.0).collect(),
+        })
+    })
 }
 
 #[cfg(test)]
@@ -285,20 +223,40 @@ mod tests {
             "vai = []\nallow = [\"labtop\"]\nrelay_only = 1\n\n[peers]\nlaptop = \"{KEY}\"\n\
              desk = \"abc\"\n[expose]\nservices = {{ ssh = \"22x\" }}\nexits = []\n"
         );
-        let message = parse(Path::new("tou.toml"), &text).expect_err("mistakes");
+        let message = parse(Path::new("tou.toml"), &text).expect_err("mistakes").to_string();
         let lines: Vec<_> = message.lines().collect();
-        assert_eq!(lines.len(), 6, "{message}");
-        assert!(
-            lines[0].starts_with("tou.toml:1: vai: unknown key") && lines[0].contains("\"via\"")
-        );
-        assert!(lines[1].starts_with("tou.toml:2: allow: labtop: neither a public key nor a name"));
-        assert!(lines[1].ends_with("did you mean \"laptop\"?"));
-        assert_eq!(lines[2], "tou.toml:3: relay_only: expected true or false");
-        assert!(lines[3].starts_with("tou.toml:7: peers.desk: \"abc\": a public key has 52"));
-        assert!(lines[4].starts_with("tou.toml:9: expose.services.ssh: \"22x\": expected"));
-        assert!(lines[5].starts_with("tou.toml:10: exits: unknown key"));
-        let message = parse(Path::new("tou.toml"), "a = \n").expect_err("no TOML");
-        assert!(message.starts_with("tou.toml:1: "), "{message}");
+        assert_eq!(lines.len(), 5, "{message}");
+        assert_eq!(lines[0], "tou.toml:1:1: vai: unknown key; did you mean \"via\"?");
+        let found = "expected true or false, found the bare number 1";
+        assert_eq!(lines[1], format!("tou.toml:3:14: relay_only: {found}"));
+        assert!(lines[2].starts_with("tou.toml:7:8: peers.desk: \"abc\": a public key has 52"));
+        let service = "tou.toml:9:20: expose.services.ssh: \"22x\": expected";
+        assert!(lines[3].starts_with(service), "{message}");
+        assert!(lines[4].starts_with("tou.toml:10:1: expose.exits: unknown key"));
+        let message = parse(Path::new("tou.toml"), "a = \n").expect_err("no TOML").to_string();
+        assert!(message.starts_with("tou.toml:1:"), "{message}");
+    }
+
+    #[test]
+    fn a_host_to_allow_is_a_key_or_a_name_of_the_peers() {
+        let text = format!("allow = [\"labtop\"]\n[peers]\nlaptop = \"{KEY}\"\n");
+        let message = parse(Path::new("tou.toml"), &text).expect_err("a mistake").to_string();
+        let unknown = "tou.toml:1:10: allow.0: labtop: neither a public key nor a name";
+        assert!(message.starts_with(unknown), "{message}");
+        assert!(message.ends_with("did you mean \"laptop\"?"), "{message}");
+        let text = format!("[peers]\n\"a b\" = \"{KEY}\"\n");
+        let message = parse(Path::new("tou.toml"), &text).expect_err("a mistake").to_string();
+        assert!(message.starts_with("tou.toml:2:9: peers.a b: use letters, digits"), "{message}");
+    }
+
+    #[test]
+    fn the_schema_knows_every_key() {
+        let schema = schema();
+        let keys = schema["$defs"]["Config"]["properties"].as_object().expect("a table");
+        let names: Vec<&str> = keys.keys().map(String::as_str).collect();
+        for name in ["via", "allow", "key", "relay_only", "peers", "expose"] {
+            assert!(names.contains(&name), "{name}");
+        }
     }
 
     #[test]
@@ -310,8 +268,8 @@ mod tests {
         assert_eq!(key("host.key"), Ok("/etc/windlass/host.key".into()));
         let home = std::env::home_dir().expect("a home directory");
         assert_eq!(key("~/host.key"), Ok(home.join("host.key")));
-        let error = key("~other/host.key").expect_err("another user's");
-        assert!(error.starts_with("/etc/windlass/tou.toml:1: key: ~other/host.key: "), "{error}");
+        let error = key("~other/host.key").expect_err("another user's").to_string();
+        assert!(error.starts_with("/etc/windlass/tou.toml:1:7: key: ~other/host.key: "), "{error}");
     }
 
     #[test]

@@ -14,5 +14,6 @@ mod setup;
 pub(crate) mod target;
 
 pub(crate) use commands::{expose, forward, key, pipe_to, socks};
+pub(crate) use config::schema;
 pub(crate) use print::status;
 pub(crate) use run::run;

@@ -1,0 +1,231 @@
+//! From the tree of a document to typed keys.
+
+use crate::definitions::Definitions;
+use crate::problem::{Diagnostic, Location};
+use crate::tree::{KeyValue, Node, Value};
+use std::path::{Path, PathBuf};
+use windlass_base::suggest::did_you_mean;
+
+/// A type that a key's value can have.
+pub trait Decode<R>: Sized {
+    /// The expected value as messages name it, such as `a time such as "94ms"`.
+    const EXPECTED: &'static str;
+
+    /// The value, or `None` after reporting the problem to `context`.
+    fn decode(node: &Node, context: &mut Context<R>) -> Option<Self>;
+
+    /// The value of a key that is absent; `None` if the key must be there.
+    fn missing() -> Option<Self> {
+        None
+    }
+
+    /// Its JSON Schema. Named schemas go into `definitions`.
+    fn schema(definitions: &mut Definitions<R>) -> serde_json::Value;
+}
+
+/// The keys of a table.
+pub trait Keys<R>: Sized {
+    /// Each key's name.
+    fn names() -> Vec<&'static str>;
+
+    /// The names of the required keys.
+    fn required() -> Vec<&'static str>;
+
+    /// Each key's schema.
+    fn properties(
+        definitions: &mut Definitions<R>,
+        properties: &mut serde_json::Map<String, serde_json::Value>,
+    );
+
+    /// Their values. Does not check for unknown keys.
+    fn read(table: &Node, context: &mut Context<R>) -> Option<Self>;
+}
+
+/// The path from the root to the value being read, and the problems found so far.
+#[derive(Debug)]
+pub struct Context<R = ()> {
+    path: Vec<String>,
+    diagnostics: Vec<Diagnostic>,
+    /// Keys of the document itself, which TOML reads as keys of the table above them if they follow
+    /// one.
+    root_keys: Vec<&'static str>,
+    /// The root keys that were found in another table.
+    misplaced: Vec<String>,
+    registry: R,
+    directory: PathBuf,
+}
+
+impl<R> Context<R> {
+    /// The context of a document that may name the kinds of `registry`. Its relative paths begin in
+    /// `directory`; an empty one is the working directory.
+    pub fn new(registry: R, directory: PathBuf) -> Context<R> {
+        let (path, diagnostics, root_keys, misplaced) = (vec![], vec![], vec![], vec![]);
+        Context { path, diagnostics, root_keys, misplaced, registry, directory }
+    }
+
+    /// The kinds that the document may name.
+    pub fn registry(&self) -> &R {
+        &self.registry
+    }
+
+    /// Where relative paths begin.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// True if a problem was found.
+    pub(crate) fn has_problems(&self) -> bool {
+        !self.diagnostics.is_empty()
+    }
+
+    /// Reads the keys of a whole document. TOML reads those that follow a table as keys of that table;
+    /// their message says so.
+    pub fn root<T: Keys<R> + Decode<R>>(&mut self, node: &Node) -> Option<T> {
+        self.root_keys = T::names();
+        T::decode(node, self)
+    }
+
+    /// All problems. A root key that stands in a table is one problem, not also a missing key.
+    pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
+        let Context { mut diagnostics, misplaced, .. } = self;
+        diagnostics.retain(|diagnostic| {
+            !(misplaced.contains(&diagnostic.key) && diagnostic.message.starts_with("missing"))
+        });
+        diagnostics
+    }
+
+    /// Reports a problem of the value at the present path.
+    pub fn wrong(&mut self, location: Location, message: String) {
+        let key = self.path.join(".");
+        self.diagnostics.push(Diagnostic { location, key, message });
+    }
+
+    /// Reports that the value at the present path is not a `T`.
+    pub fn unexpected<T: Decode<R>, U>(&mut self, node: &Node) -> Option<U> {
+        self.wrong(node.location, format!("expected {}, found {}", T::EXPECTED, node.shown()));
+        None
+    }
+
+    /// Reports a problem of a value that was read before.
+    pub fn wrong_at(&mut self, spot: &Spot, message: String) {
+        self.diagnostics.push(Diagnostic {
+            location: spot.location,
+            key: spot.key.clone(),
+            message,
+        });
+    }
+
+    /// Calls `body` one step further down the path.
+    pub fn within<T>(
+        &mut self,
+        step: impl Into<String>,
+        body: impl FnOnce(&mut Context<R>) -> T,
+    ) -> T {
+        self.path.push(step.into());
+        let result = body(self);
+        self.path.pop();
+        result
+    }
+
+    /// Reads the value of `key` in `table`.
+    pub fn key<T: Decode<R>>(&mut self, table: &Node, key: &str) -> Option<T> {
+        self.within(key, |context| match table.get(key) {
+            Some(node) => T::decode(node, context),
+            None => T::missing().or_else(|| {
+                context.wrong(table.location, format!("missing: expected {}", T::EXPECTED));
+                None
+            }),
+        })
+    }
+
+    /// Reads all keys of a table. `also` is a key that does not belong to `T`.
+    pub fn table<T: Keys<R>>(&mut self, node: &Node, also: Option<&str>) -> Option<T> {
+        let diagnostics = self.diagnostics.len();
+        let names = T::names();
+        for entry in node.table().unwrap_or_default() {
+            if Some(entry.key.as_str()) != also && !names.contains(&entry.key.as_str()) {
+                self.unknown_key(entry, &names);
+            }
+        }
+        T::read(node, self).filter(|_| self.diagnostics.len() == diagnostics)
+    }
+
+    fn unknown_key(&mut self, entry: &KeyValue, names: &[&str]) {
+        let key = entry.key.as_str();
+        let message = if !self.path.is_empty() && self.root_keys.contains(&key) {
+            self.misplaced.push(key.to_owned());
+            let table = self.path.join(".");
+            format!(
+                "`{key}` is not a key of `{table}`: move it above the first [table] of the file"
+            )
+        } else {
+            format!("unknown key{}", did_you_mean(key, names))
+        };
+        self.within(key, |context| context.wrong(entry.key_location, message));
+    }
+
+    /// The present path, for later messages.
+    pub fn spot(&self, location: Location) -> Spot {
+        Spot { location, key: self.path.join(".") }
+    }
+
+    /// The index of the word among `names`; reports a problem otherwise. `what` is the noun for them in
+    /// messages.
+    pub fn word(&mut self, node: &Node, what: &str, names: &[&str]) -> Option<usize> {
+        let found = match &node.value {
+            Value::Text(text) => names.iter().position(|name| name == text),
+            _ => None,
+        };
+        if found.is_none() {
+            self.unknown_word(node, what, names);
+        }
+        found
+    }
+
+    fn unknown_word(&mut self, node: &Node, what: &str, names: &[&str]) {
+        let near = match &node.value {
+            Value::Text(text) => did_you_mean(text, names),
+            _ => String::new(),
+        };
+        let message = if near.is_empty() {
+            let list = names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+            format!("expected {what} ({list}), found {}", node.shown())
+        } else {
+            format!("expected {what}, found {}{near}", node.shown())
+        };
+        self.wrong(node.location, message);
+    }
+}
+
+/// The location of a value, for checks that need several values.
+#[derive(Clone, Debug)]
+pub struct Spot {
+    /// Where the value stands.
+    pub location: Location,
+    /// The dotted path of its key.
+    pub key: String,
+}
+
+/// The one of `kinds` that a node names, alone or as `kind` of a table. `what` is the noun for them in
+/// messages. `None` after reporting the problem.
+pub fn kind_of<T: Decode<R>, R>(
+    node: &Node,
+    context: &mut Context<R>,
+    what: &str,
+    kinds: &[&'static str],
+) -> Option<&'static str> {
+    match &node.value {
+        Value::Text(_) => context.word(node, what, kinds),
+        Value::Table(_) => match node.get("kind") {
+            Some(kind) => context.within("kind", |context| context.word(kind, what, kinds)),
+            None => {
+                let list = kinds.join(", ");
+                let message = format!("missing: expected the kind of {what} ({list})");
+                context.within("kind", |context| context.wrong(node.location, message));
+                None
+            }
+        },
+        _ => context.unexpected::<T, _>(node),
+    }
+    .map(|index| kinds[index])
+}

@@ -1,0 +1,114 @@
+//! Congestion controllers: their names, their parameters, and the factories that they mean.
+
+use crate::custom::{self, Found};
+use crate::registry::{Context, Registry};
+use crate::units::NoSettingsKeys;
+use std::sync::Arc;
+use windlass_keys::{At, Decode, Definitions, Node, choice, keys};
+use windlass_tcp::Profile;
+use windlass_tcp::cc::{self, ControllerFactory};
+
+choice! {
+    /// A congestion controller and its parameters.
+    enum ControllerKeys as "a congestion controller" {
+        /// Tahoe: every loss ends in slow start.
+        Tahoe(NoSettingsKeys) = "tahoe",
+        /// Reno: fast recovery until the first new ACK (RFC 2581).
+        Reno(NoSettingsKeys) = "reno",
+        /// NewReno: fast recovery until all that was in flight is acknowledged (RFC 6582).
+        NewReno(NoSettingsKeys) = "newreno",
+        /// Vegas: delay tells of congestion.
+        Vegas(NoSettingsKeys) = "vegas",
+        /// CUBIC (RFC 9438).
+        Cubic(NoSettingsKeys) = "cubic",
+        /// New-ECN (Hamann 1999).
+        NewEcn(NewEcnKeys) = "new-ecn",
+        /// Reno whose rate grows alike for all round-trip times (Floyd 1991), for experiments.
+        ConstantIncrease(ConstantIncreaseKeys) = "constant-increase",
+        /// No congestion control, for experiments: the receiver's window alone limits the sender.
+        None(NoSettingsKeys) = "none",
+    }
+}
+
+/// A controller: one of Windlass's, or one of the registry's.
+#[derive(Clone, Debug)]
+pub(crate) enum ControllerRef {
+    Known(ControllerKeys),
+    Custom(Arc<dyn ControllerFactory>),
+}
+
+impl Decode<Registry> for ControllerRef {
+    const EXPECTED: &'static str = <ControllerKeys as Decode<Registry>>::EXPECTED;
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        let kinds = context.registry().controllers.clone();
+        let known = (ControllerKeys::WHAT, ControllerKeys::KINDS);
+        match custom::find::<_, ControllerKeys>(node, context, known, &kinds, &["kind"])? {
+            Found::Known => ControllerKeys::decode(node, context).map(ControllerRef::Known),
+            Found::Custom(factory) => Some(ControllerRef::Custom(factory)),
+        }
+    }
+
+    fn schema(definitions: &mut Definitions<Registry>) -> serde_json::Value {
+        let known = ControllerKeys::schema(definitions);
+        custom::schema(known, &definitions.registry().controllers)
+    }
+}
+
+keys! {
+    /// Parameters of constant increase.
+    struct ConstantIncreaseKeys {
+        /// The window grows by this times SRTT squared in each round trip, in segments per square
+        /// second. Default: 16.
+        gain: Option<f64>,
+    }
+}
+
+keys! {
+    /// Parameters of New-ECN.
+    struct NewEcnKeys {
+        /// cwnd and ssthresh are multiplied by this at a mark. Default: 0.9.
+        alpha_wnd: Option<f64>,
+        /// The slope is multiplied by this at every mark but the first. Default: 0.9.
+        alpha_slp: Option<f64>,
+        /// The slope grows by beta times SRTT squared in each round trip. Default: 16.
+        beta: Option<f64>,
+    }
+}
+
+/// The controller of a connection: the one that its keys name, or the profile's. CUBIC is `cubic`,
+/// which has the options that stand beside the controller. `None` after reporting that this build has
+/// none of the name.
+pub(crate) fn factory(
+    chosen: Option<&At<ControllerRef>>,
+    profile: Profile,
+    cubic: cc::Cubic,
+    context: &mut Context,
+) -> Option<Arc<dyn ControllerFactory>> {
+    let name = match chosen.map(|chosen| &chosen.value) {
+        Some(ControllerRef::Custom(factory)) => return Some(Arc::clone(factory)),
+        Some(ControllerRef::Known(ControllerKeys::NewEcn(keys))) => {
+            let mut factory = cc::NewEcn::default();
+            factory.alpha_wnd = keys.alpha_wnd.unwrap_or(factory.alpha_wnd);
+            factory.alpha_slp = keys.alpha_slp.unwrap_or(factory.alpha_slp);
+            factory.beta = keys.beta.unwrap_or(factory.beta);
+            return Some(Arc::new(factory));
+        }
+        Some(ControllerRef::Known(ControllerKeys::ConstantIncrease(keys))) => {
+            let mut factory = cc::ConstantIncrease::default();
+            factory.gain = keys.gain.unwrap_or(factory.gain);
+            return Some(Arc::new(factory));
+        }
+        // The others have no settings.
+        Some(ControllerRef::Known(keys)) => keys.kind(),
+        None => profile.default_controller(),
+    };
+    if name == "cubic" {
+        return Some(Arc::new(cubic));
+    }
+    let factory = cc::by_name(name);
+    if let (None, Some(chosen)) = (&factory, chosen) {
+        context.wrong_at(&chosen.spot, format!("this build has no controller {name:?}"));
+    }
+    factory
+}

@@ -1,0 +1,62 @@
+use super::tcp::TcpKeys;
+use crate::app::AppKeys;
+use crate::units::PacketBytes;
+use windlass_base::{BitRate, Span};
+use windlass_keys::{At, Name, Positive, keys};
+
+keys! {
+    /// A TCP flow, or several of the same kind.
+    struct FlowKeys {
+        /// Its name in results. Default: flow1, flow2, ... by position.
+        name: Option<At<Name>>,
+        /// The sending host; "each": one flow from every sender of the shorthand.
+        from: At<String>,
+        /// The receiving host. Default with a shorthand: the host at the other end.
+        to: Option<At<String>>,
+        /// Number of flows, which are named NAME.1, NAME.2, ... Default: 1.
+        count: Option<At<Positive>>,
+        /// When the application starts. Default: 0s.
+        start: Option<At<Span>>,
+        /// With `count` or "each": delay of each flow's start after the one before. Default: 0s.
+        start_step: Option<Span>,
+        /// When the application stops writing. Default: never.
+        stop: Option<At<Span>>,
+        /// Amount and timing of the data that the application writes. Default: bulk.
+        app: Option<AppKeys>,
+        #flatten tcp: TcpKeys,
+    }
+}
+
+keys! {
+    /// A UDP source: constant bit rate, all the time or in bursts.
+    struct UdpKeys {
+        /// Its name in results. Default: udp1, udp2, ... by position.
+        name: Option<At<Name>>,
+        /// The sending host.
+        from: At<String>,
+        /// The receiving host. Default with a shorthand: the host at the other end.
+        to: Option<At<String>>,
+        /// Size of a packet, IP and UDP headers included.
+        packet_bytes: PacketBytes,
+        /// Rate while it is on.
+        rate: BitRate,
+        /// When it starts. Default: 0s.
+        start: Option<At<Span>>,
+        /// When it stops. Default: never.
+        stop: Option<At<Span>>,
+        /// Bursts. Default: always on.
+        on_off: Option<At<OnOffKeys>>,
+    }
+}
+
+keys! {
+    /// On and off times of a source.
+    struct OnOffKeys {
+        /// Time on.
+        on: Span,
+        /// Time off.
+        off: Span,
+        /// Draw both from exponential distributions with these means. Default: false.
+        exponential: Option<bool>,
+    }
+}

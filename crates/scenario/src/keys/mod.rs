@@ -1,0 +1,88 @@
+//! Every key that a scenario may have.
+
+use windlass_keys::{At, FreeTable, Name, Named, Version, keys};
+
+mod flows;
+mod middleboxes;
+mod over_time;
+mod tcp;
+mod topology;
+
+pub(crate) use flows::{FlowKeys, OnOffKeys, UdpKeys};
+pub(crate) use middleboxes::{
+    CustomMiddlebox, EcnProxyKeys, MiddleboxKeys, MiddleboxRef, SenderPolicyKeys,
+};
+pub(crate) use over_time::{
+    AggregationKeys, DelayKeys, LinkOverTimeKeys, OutageKeys, OverTimeKeys, RateKeys,
+    TokenBucketKeys,
+};
+pub(crate) use tcp::{AckKeys, EchoKeys, GrowthKeys, ReceiverKeys, ReductionKeys, TcpKeys};
+pub(crate) use topology::{
+    AccessKeys, DumbbellKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys, ReorderKeys,
+};
+
+use crate::queues::QueueKind;
+use windlass_base::Span;
+
+keys! {
+    /// An experiment: a topology, the flows that cross it, and its duration.
+    struct ScenarioKeys {
+        /// Version of the format: 1.
+        schema: At<Version>,
+        /// A short name, also that of the results.
+        name: Name,
+        /// The purpose of the experiment, in a sentence.
+        description: Option<String>,
+        /// Simulated time.
+        duration: At<Span>,
+        /// End as soon as every TCP flow is done; `duration` is the most. Default: false.
+        until_done: Option<bool>,
+        /// The steady window begins here and lasts to the end. Default: the whole run.
+        steady_from: Option<At<Span>>,
+        /// Seed of the random stream unless the command line gives one. Default: 1.
+        seed: Option<u64>,
+        /// Upper bound of a uniform draw that is added to every start time. Default: none.
+        jitter: Option<Span>,
+        /// Where the experiment comes from.
+        source: Option<SourceKeys>,
+        /// Published figures, as data for reports; the simulator does not read them.
+        published: Option<FreeTable>,
+        /// TCP options of every flow that does not set its own.
+        defaults: Option<TcpKeys>,
+        /// Queue disciplines by name, for links to refer to.
+        queues: Option<Named<QueueKind>>,
+        /// Shorthand: senders behind one bottleneck.
+        dumbbell: Option<At<DumbbellKeys>>,
+        /// Shorthand: bottlenecks in a row.
+        parking_lot: Option<At<ParkingLotKeys>>,
+        /// Hosts and routers of a topology without a shorthand.
+        nodes: Vec<At<Name>>,
+        /// Full-duplex links between them.
+        links: Vec<At<LinkKeys>>,
+        /// The link that the summary reports as the bottleneck, by its name; or its two nodes
+        /// in reverse order for the backward direction. Default: the shorthand's, or else the slowest.
+        bottleneck: Option<At<String>>,
+        /// TCP flows.
+        flows: Vec<At<FlowKeys>>,
+        /// UDP sources.
+        udp: Vec<At<UdpKeys>>,
+        /// Devices on nodes, those of one node in the order in which packets meet them.
+        middleboxes: Vec<At<MiddleboxRef>>,
+    }
+}
+
+keys! {
+    /// Where an experiment comes from.
+    struct SourceKeys {
+        /// Author, title, year.
+        paper: String,
+        /// Section of the paper.
+        section: Option<String>,
+        /// Table of the paper.
+        table: Option<String>,
+        /// Figure of the paper.
+        figure: Option<String>,
+        /// A remark about it.
+        note: Option<String>,
+    }
+}

@@ -1,0 +1,200 @@
+use super::tcp;
+use super::topology::Topology;
+use crate::app::AppKeys;
+use crate::keys::{FlowKeys, OnOffKeys, UdpKeys};
+use crate::names::look_up;
+use crate::registry::Context;
+use windlass_base::Span;
+use windlass_keys::{At, Name};
+use windlass_sim::model::{Flow, NodeId, OnOff, TcpApp, UdpFlow};
+
+/// More than any experiment needs. Bounds the memory that a mistyped count can take.
+const MAX_FLOWS: usize = 100_000;
+
+/// The name in place of a host that means one flow from every sender.
+const EACH: &str = "each";
+
+/// The TCP flows, with `count` and "each" expanded.
+pub(super) fn tcp(
+    keys: &[At<FlowKeys>],
+    topology: &Topology,
+    duration: Span,
+    context: &mut Context,
+) -> (Vec<Flow>, Vec<At<Name>>) {
+    let (mut flows, mut names) = (Vec::new(), Vec::new());
+    for (index, keys) in keys.iter().enumerate() {
+        let group = group(&keys.value, index, topology, duration, context).unwrap_or_default();
+        if flows.len() + group.len() > MAX_FLOWS {
+            context.wrong_at(&keys.spot, format!("expected at most {MAX_FLOWS} flows"));
+            break;
+        }
+        let spot = keys.value.name.as_ref().map_or(&keys.spot, |name| &name.spot);
+        let name = |flow: &Flow| At { value: Name(flow.name.clone()), spot: spot.clone() };
+        names.extend(group.iter().map(name));
+        flows.extend(group);
+    }
+    (flows, names)
+}
+
+fn group(
+    keys: &FlowKeys,
+    index: usize,
+    topology: &Topology,
+    duration: Span,
+    context: &mut Context,
+) -> Option<Vec<Flow>> {
+    check_times(keys.start.as_ref(), keys.stop.as_ref(), duration, context);
+    let options = tcp::options(&keys.tcp, context);
+    let ends = ends_of_group(keys, topology, context)?;
+    let options = options?;
+    let base = keys.name.as_ref().map_or(format!("flow{}", index + 1), |name| name.value.0.clone());
+    let alone = ends.len() == 1;
+    let start = keys.start.as_ref().map_or(Span::ZERO, |start| start.value);
+    let step = keys.start_step.unwrap_or(Span::ZERO);
+    let flow = |(index, &(from, to)): (usize, &(NodeId, NodeId))| Flow {
+        name: if alone { base.clone() } else { format!("{base}.{}", index + 1) },
+        from,
+        to,
+        sender: options.sender.clone(),
+        receiver: options.receiver.clone(),
+        handshake: options.handshake,
+        start: start + step * index as u64,
+        stop: keys.stop.as_ref().map(|stop| stop.value),
+        app: keys.app.as_ref().map_or(TcpApp::Bulk, AppKeys::app),
+    };
+    Some(ends.iter().enumerate().map(flow).collect())
+}
+
+/// Sender and receiver of each flow of a group.
+fn ends_of_group(
+    keys: &FlowKeys,
+    topology: &Topology,
+    context: &mut Context,
+) -> Option<Vec<(NodeId, NodeId)>> {
+    let pairs = if keys.from.value == EACH && !topology.pairs.is_empty() {
+        let to = match &keys.to {
+            Some(to) => Some(look_up(to, "the name of a node", &topology.nodes, context)?),
+            None => None,
+        };
+        topology.pairs.iter().map(|&(from, facing)| (from, to.unwrap_or(facing))).collect()
+    } else {
+        vec![ends(&keys.from, keys.to.as_ref(), topology, context)?]
+    };
+    let count = keys.count.as_ref().map_or(1, |count| count.value.0 as usize);
+    if pairs.len().saturating_mul(count) > MAX_FLOWS {
+        let spot = &keys.count.as_ref()?.spot;
+        context.wrong_at(spot, format!("expected at most {MAX_FLOWS} flows"));
+        return None;
+    }
+    Some(pairs.iter().flat_map(|pair| std::iter::repeat_n(*pair, count)).collect())
+}
+
+/// Sender and receiver, which must differ and be connected.
+fn ends(
+    from: &At<String>,
+    to: Option<&At<String>>,
+    topology: &Topology,
+    context: &mut Context,
+) -> Option<(NodeId, NodeId)> {
+    const NODE: &str = "the name of a node";
+    let sender = look_up(from, NODE, &topology.nodes, context);
+    let (receiver, spot) = match to {
+        Some(to) => (look_up(to, NODE, &topology.nodes, context)?, &to.spot),
+        None => (facing(from, sender?, topology, context)?, &from.spot),
+    };
+    let sender = sender?;
+    if sender == receiver {
+        context.wrong_at(spot, "expected another host than the sender".into());
+        return None;
+    }
+    if !topology.components.connected(sender, receiver) {
+        let (from, to) = (&topology.nodes[sender], &topology.nodes[receiver]);
+        context.wrong_at(spot, format!("no links lead from {from:?} to {to:?}"));
+        return None;
+    }
+    Some((sender, receiver))
+}
+
+/// The default receiver of a sender, if the file names none.
+fn facing(
+    from: &At<String>,
+    sender: NodeId,
+    topology: &Topology,
+    context: &mut Context,
+) -> Option<NodeId> {
+    let pair = topology.pairs.iter().find(|pair| pair.0 == sender);
+    if pair.is_none() {
+        let message = format!("`to` is missing: no receiver faces {:?} by itself", from.value);
+        context.wrong_at(&from.spot, message);
+    }
+    pair.map(|pair| pair.1)
+}
+
+/// A source must start before the end, and stop after its start.
+fn check_times(
+    start: Option<&At<Span>>,
+    stop: Option<&At<Span>>,
+    duration: Span,
+    context: &mut Context,
+) {
+    if let Some(start) = start
+        && start.value >= duration
+    {
+        let message = format!("expected a time before the end ({duration}), found {}", start.value);
+        context.wrong_at(&start.spot, message);
+    }
+    let start = start.map_or(Span::ZERO, |start| start.value);
+    if let Some(stop) = stop
+        && stop.value <= start
+    {
+        let message = format!("expected a time after the start ({start}), found {}", stop.value);
+        context.wrong_at(&stop.spot, message);
+    }
+}
+
+/// The UDP sources, and their names.
+pub(super) fn udp(
+    keys: &[At<UdpKeys>],
+    topology: &Topology,
+    duration: Span,
+    context: &mut Context,
+) -> (Vec<UdpFlow>, Vec<At<Name>>) {
+    let (mut sources, mut names) = (Vec::new(), Vec::new());
+    for (index, At { value: keys, spot }) in keys.iter().enumerate() {
+        let default = || At { value: Name(format!("udp{}", index + 1)), spot: spot.clone() };
+        let name = keys.name.clone().unwrap_or_else(default);
+        sources.extend(udp_source(keys, &name.value.0, topology, duration, context));
+        names.push(name);
+    }
+    (sources, names)
+}
+
+fn udp_source(
+    keys: &UdpKeys,
+    name: &str,
+    topology: &Topology,
+    duration: Span,
+    context: &mut Context,
+) -> Option<UdpFlow> {
+    check_times(keys.start.as_ref(), keys.stop.as_ref(), duration, context);
+    let on_off = keys.on_off.as_ref().map(|keys| on_off(keys, context));
+    let (from, to) = ends(&keys.from, keys.to.as_ref(), topology, context)?;
+    Some(UdpFlow {
+        name: name.to_owned(),
+        from,
+        to,
+        packet_bytes: keys.packet_bytes.0,
+        rate: keys.rate,
+        start: keys.start.as_ref().map_or(Span::ZERO, |start| start.value),
+        stop: keys.stop.as_ref().map(|stop| stop.value),
+        on_off,
+    })
+}
+
+fn on_off(keys: &At<OnOffKeys>, context: &mut Context) -> OnOff {
+    let OnOffKeys { on, off, exponential } = keys.value;
+    if on.is_zero() {
+        context.wrong_at(&keys.spot, "expected a time above zero for `on`".into());
+    }
+    OnOff { on, off, exponential: exponential.unwrap_or(false) }
+}

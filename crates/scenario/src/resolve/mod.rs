@@ -1,0 +1,74 @@
+//! From the keys of a file to a scenario: expands shorthands, resolves names, and makes the checks that
+//! need more than one value.
+
+mod flows;
+mod middleboxes;
+mod over_time;
+mod routes;
+mod tcp;
+mod topology;
+
+use crate::document::{DEFAULT_SEED, Document, Source};
+use crate::keys::{ScenarioKeys, SourceKeys};
+use crate::names::check_unique;
+use crate::queues::{self, Queues};
+use crate::registry::Context;
+use topology::Topology;
+use windlass_base::Span;
+use windlass_keys::Spot;
+use windlass_sim::Scenario;
+
+pub use over_time::LinkOverTime;
+
+/// The scenario of a file, or `None` after reporting the problems to `context`.
+pub(crate) fn document(mut keys: ScenarioKeys, context: &mut Context) -> Option<Document> {
+    if keys.duration.value.is_zero() {
+        context.wrong_at(&keys.duration.spot, "expected a time above zero".into());
+    }
+    let steady_from = steady_from(&keys, context);
+    queues::check_names(keys.queues.as_mut(), context);
+    let queues = Queues::new(keys.queues.as_ref(), context);
+    let topology = Topology::new(&keys, &queues, context)?;
+    let duration = keys.duration.value;
+    let (flows, mut names) = flows::tcp(&keys.flows, &topology, duration, context);
+    let (udp, udp_names) = flows::udp(&keys.udp, &topology, duration, context);
+    names.extend(udp_names);
+    let middleboxes = middleboxes::middleboxes(&keys.middleboxes, &topology.nodes, context);
+    check_unique(&names, "a flow", context);
+    if keys.flows.is_empty() && keys.udp.is_empty() {
+        let spot = Spot { key: "flows".into(), ..keys.duration.spot.clone() };
+        context.wrong_at(&spot, "missing: expected at least one flow".into());
+    }
+    let scenario = Scenario {
+        name: keys.name.0,
+        description: keys.description.unwrap_or_default(),
+        duration,
+        until_done: keys.until_done.unwrap_or(false),
+        steady_from,
+        jitter: keys.jitter.unwrap_or(Span::ZERO),
+        bottleneck: topology.bottleneck,
+        nodes: topology.nodes,
+        links: topology.links,
+        flows,
+        udp,
+        middleboxes,
+    };
+    let source = keys.source.map(source);
+    Some(Document { scenario, seed: keys.seed.unwrap_or(DEFAULT_SEED), source })
+}
+
+fn source(keys: SourceKeys) -> Source {
+    let SourceKeys { paper, section, table, figure, note } = keys;
+    Source { paper, section, table, figure, note }
+}
+
+fn steady_from(keys: &ScenarioKeys, context: &mut Context) -> Span {
+    let Some(steady_from) = &keys.steady_from else { return Span::ZERO };
+    let duration = keys.duration.value;
+    if steady_from.value >= duration {
+        let message =
+            format!("expected a time before the end ({duration}), found {}", steady_from.value);
+        context.wrong_at(&steady_from.spot, message);
+    }
+    steady_from.value
+}

@@ -1,0 +1,338 @@
+use super::over_time;
+use super::routes::Components;
+use crate::keys::{
+    AccessKeys, DelayKeys, DumbbellKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys, RateKeys,
+    ReorderKeys, ScenarioKeys,
+};
+use crate::names::{check_unique, look_up};
+use crate::queues::{QueueRef, Queues};
+use crate::registry::Context;
+use windlass_aqm as aqm;
+use windlass_base::{BitRate, Span};
+use windlass_keys::{At, Name, Spot};
+use windlass_sim::model::{Channel, Link, LinkDirection, Loss, NodeId, Reorder, Variation};
+
+/// More than any experiment needs. Bounds the memory that a mistyped count can take.
+const MAX_HOSTS: usize = 100_000;
+
+/// Nodes and links, and the default receiver of each sender.
+pub(super) struct Topology {
+    pub nodes: Vec<String>,
+    pub links: Vec<Link>,
+    pub bottleneck: LinkDirection,
+    /// Sender and receiver at opposite ends of a shorthand.
+    pub pairs: Vec<(NodeId, NodeId)>,
+    pub components: Components,
+}
+
+impl Topology {
+    /// Builds the topology from the form that the file uses.
+    pub(super) fn new(
+        keys: &ScenarioKeys,
+        queues: &Queues,
+        context: &mut Context,
+    ) -> Option<Topology> {
+        let mut builder = Builder { queues, nodes: Vec::new(), links: Vec::new() };
+        let pairs = match (&keys.dumbbell, &keys.parking_lot, keys.links.first()) {
+            (Some(dumbbell), None, None) => builder.dumbbell(dumbbell, context)?,
+            (None, Some(parking_lot), None) => builder.parking_lot(&parking_lot.value, context)?,
+            (None, None, Some(_)) => {
+                builder.explicit(&keys.nodes, &keys.links, context)?;
+                Vec::new()
+            }
+            (None, None, None) => {
+                let message = "no topology: expected `dumbbell`, `parking_lot`, or `nodes` and \
+                               `links`";
+                context.wrong_at(&start(keys), message.into());
+                return None;
+            }
+            (dumbbell, parking_lot, link) => {
+                let dumbbell = dumbbell.as_ref().map(|keys| &keys.spot);
+                let parking_lot = parking_lot.as_ref().map(|keys| &keys.spot);
+                let link = link.map(|keys| &keys.spot);
+                let spot = [link, parking_lot, dumbbell].into_iter().flatten().next()?;
+                let message = "a second topology: expected one of `dumbbell`, `parking_lot` and \
+                               `links`";
+                context.wrong_at(spot, message.into());
+                return None;
+            }
+        };
+        if let (false, Some(node)) = (pairs.is_empty(), keys.nodes.first()) {
+            let message = "`nodes` go with `links`; a shorthand names its own";
+            context.wrong_at(&node.spot, message.into());
+        }
+        let Builder { nodes, links, .. } = builder;
+        let components = Components::new(nodes.len(), &links);
+        let slowest = if pairs.is_empty() { slowest(&links) } else { 0 };
+        let bottleneck = match &keys.bottleneck {
+            Some(name) => named_direction(name, &nodes, &links, context)?,
+            None => LinkDirection { link: slowest, reverse: false },
+        };
+        Some(Topology { nodes, links, bottleneck, pairs, components })
+    }
+}
+
+fn start(keys: &ScenarioKeys) -> Spot {
+    Spot { key: String::new(), ..keys.schema.spot.clone() }
+}
+
+fn slowest(links: &[Link]) -> usize {
+    let rate = |link: &Link| link.forward.rate.map_or(u64::MAX, BitRate::bits_per_sec);
+    (0..links.len()).min_by_key(|&index| rate(&links[index])).unwrap_or(0)
+}
+
+/// A link direction by the link's name, or backward by its two nodes in reverse order.
+fn named_direction(
+    name: &At<String>,
+    nodes: &[String],
+    links: &[Link],
+    context: &mut Context,
+) -> Option<LinkDirection> {
+    let turned = |link: &Link| format!("{}-{}", nodes[link.b], nodes[link.a]);
+    let names: Vec<String> = links.iter().map(|link| link.name.clone()).collect();
+    if names.contains(&name.value) {
+        let link = look_up(name, "the name of a link", &names, context)?;
+        return Some(LinkDirection { link, reverse: false });
+    }
+    match links.iter().position(|link| turned(link) == name.value) {
+        Some(link) => Some(LinkDirection { link, reverse: true }),
+        None => {
+            look_up(name, "the name of a link", &names, context);
+            None
+        }
+    }
+}
+
+struct Builder<'a> {
+    queues: &'a Queues,
+    nodes: Vec<String>,
+    links: Vec<Link>,
+}
+
+impl Builder<'_> {
+    fn node(&mut self, name: String) -> NodeId {
+        self.nodes.push(name);
+        self.nodes.len() - 1
+    }
+
+    fn link(&mut self, a: NodeId, b: NodeId, path: &PathKeys, context: &mut Context) {
+        let name = format!("{}-{}", self.nodes[a], self.nodes[b]);
+        self.named_link(name, (a, b), path, path.delay.least(), context);
+    }
+
+    fn named_link(
+        &mut self,
+        name: String,
+        (a, b): (NodeId, NodeId),
+        path: &PathKeys,
+        delay: Span,
+        context: &mut Context,
+    ) {
+        let forward = self.forward(path, delay, context);
+        let backward = self.backward(path, delay, context);
+        self.links.push(Link { name, a, b, forward, backward });
+    }
+
+    fn forward(&self, path: &PathKeys, delay: Span, context: &mut Context) -> Channel {
+        let rate = path.rate.as_ref().map(RateKeys::mean);
+        Channel {
+            rate,
+            delay,
+            queue: self.queue(path.queue.as_ref(), rate, context),
+            device_queue: path.device_queue.unwrap_or(Span::ZERO),
+            loss: loss(path.loss.as_ref()),
+            reorder: reorder(path.reorder.as_ref()),
+            variation: Variation {
+                rate: path.rate.as_ref().and_then(RateKeys::over_time),
+                delay: path.delay.over_time(),
+                ..over_time::variation(&path.over_time, context)
+            },
+        }
+    }
+
+    fn backward(&self, path: &PathKeys, delay: Span, context: &mut Context) -> Channel {
+        let back = path.back.as_ref();
+        let rate = back.and_then(|back| back.rate.as_ref()).or(path.rate.as_ref());
+        let mean = rate.map(RateKeys::mean);
+        let back_delay = back.and_then(|back| back.delay.as_ref());
+        let queue = back.and_then(|back| back.queue.as_ref());
+        let device_queue = back.and_then(|back| back.device_queue);
+        Channel {
+            rate: mean,
+            delay: back_delay.map_or(delay, DelayKeys::least),
+            queue: self.queue(queue.or(path.queue.as_ref()), mean, context),
+            device_queue: device_queue.or(path.device_queue).unwrap_or(Span::ZERO),
+            loss: loss(back.and_then(|back| back.loss.as_ref())),
+            reorder: reorder(back.and_then(|back| back.reorder.as_ref())),
+            variation: Variation {
+                rate: rate.and_then(RateKeys::over_time),
+                delay: back_delay.unwrap_or(&path.delay).over_time(),
+                ..back
+                    .map(|back| over_time::variation(&back.over_time, context))
+                    .unwrap_or_default()
+            },
+        }
+    }
+
+    /// The queue that a link names. After an error any queue, to find further problems.
+    fn queue(
+        &self,
+        queue: Option<&QueueRef>,
+        rate: Option<BitRate>,
+        context: &mut Context,
+    ) -> aqm::Config {
+        queue
+            .and_then(|queue| self.queues.resolve(queue, rate, context))
+            .unwrap_or(aqm::Config::DropTail(aqm::DropTailConfig::default()))
+    }
+
+    /// Hosts named `prefix`1, `prefix`2, ..., each with its link to or from `router`.
+    fn hosts(
+        &mut self,
+        prefix: char,
+        entries: &[At<AccessKeys>],
+        router: NodeId,
+        context: &mut Context,
+    ) -> Option<Vec<NodeId>> {
+        let mut hosts = Vec::new();
+        for entry in entries {
+            let count = entry.value.count.map_or(1, |count| count.0 as usize);
+            if hosts.len().saturating_add(count) > MAX_HOSTS {
+                let message = format!("expected at most {MAX_HOSTS} hosts");
+                context.wrong_at(&entry.spot, message);
+                return None;
+            }
+            for index in 0..count {
+                let host = self.node(format!("{prefix}{}", hosts.len() + 1));
+                let (a, b) = if prefix == 's' { (host, router) } else { (router, host) };
+                let name = format!("{}-{}", self.nodes[a], self.nodes[b]);
+                let delay = delay_of(&entry.value, index, count, context);
+                self.named_link(name, (a, b), &entry.value.path, delay, context);
+                hosts.push(host);
+            }
+        }
+        Some(hosts)
+    }
+
+    /// The bottleneck is link 0.
+    fn dumbbell(
+        &mut self,
+        keys: &At<DumbbellKeys>,
+        context: &mut Context,
+    ) -> Option<Vec<(NodeId, NodeId)>> {
+        let At { value: dumbbell, spot } = keys;
+        if dumbbell.access.is_empty() {
+            context.wrong_at(spot, "`access` is missing: expected a link for each sender".into());
+            return None;
+        }
+        let near = self.node("r1".into());
+        if dumbbell.receivers.is_empty() {
+            let receiver = self.node("d".into());
+            self.link(near, receiver, &dumbbell.bottleneck, context);
+            let senders = self.hosts('s', &dumbbell.access, near, context)?;
+            return Some(senders.into_iter().map(|sender| (sender, receiver)).collect());
+        }
+        let far = self.node("r2".into());
+        self.link(near, far, &dumbbell.bottleneck, context);
+        let senders = self.hosts('s', &dumbbell.access, near, context)?;
+        let receivers = self.hosts('d', &dumbbell.receivers, far, context)?;
+        if senders.len() != receivers.len() {
+            let message = format!(
+                "expected as many receivers as senders, found {} and {}",
+                receivers.len(),
+                senders.len()
+            );
+            context.wrong_at(spot, message);
+            return None;
+        }
+        Some(senders.into_iter().zip(receivers).collect())
+    }
+
+    /// The bottlenecks are links 0, 1, ...
+    fn parking_lot(
+        &mut self,
+        keys: &ParkingLotKeys,
+        context: &mut Context,
+    ) -> Option<Vec<(NodeId, NodeId)>> {
+        let hops = keys.hops.value.0 as usize;
+        if hops > MAX_HOSTS {
+            let message = format!("expected at most {MAX_HOSTS} hops, found {hops}");
+            context.wrong_at(&keys.hops.spot, message);
+            return None;
+        }
+        let routers: Vec<NodeId> =
+            (1..=hops + 1).map(|index| self.node(format!("r{index}"))).collect();
+        for ends in routers.windows(2) {
+            self.link(ends[0], ends[1], &keys.bottleneck, context);
+        }
+        let mut pairs = Vec::new();
+        for index in 0..=hops {
+            let (from, to) = if index == 0 { (0, hops) } else { (index - 1, index) };
+            let sender = self.node(format!("s{index}"));
+            self.link(sender, routers[from], &keys.access, context);
+            let receiver = self.node(format!("d{index}"));
+            self.link(routers[to], receiver, &keys.access, context);
+            pairs.push((sender, receiver));
+        }
+        Some(pairs)
+    }
+
+    fn explicit(
+        &mut self,
+        nodes: &[At<Name>],
+        links: &[At<LinkKeys>],
+        context: &mut Context,
+    ) -> Option<()> {
+        check_unique(nodes, "a node", context);
+        self.nodes = nodes.iter().map(|node| node.value.0.clone()).collect();
+        let mut names = Vec::new();
+        for At { value: link, spot } in links {
+            let a = look_up(&link.a, "the name of a node", &self.nodes, context);
+            let b = look_up(&link.b, "the name of a node", &self.nodes, context);
+            let (Some(a), Some(b)) = (a, b) else { continue };
+            if a == b {
+                context.wrong_at(&link.b.spot, "a link needs two different ends".into());
+            }
+            let default = Name(format!("{}-{}", link.a.value, link.b.value));
+            let name = link.name.clone().unwrap_or(At { value: default, spot: spot.clone() });
+            let delay = link.path.delay.least();
+            self.named_link(name.value.0.clone(), (a, b), &link.path, delay, context);
+            names.push(name);
+        }
+        check_unique(&names, "a link", context);
+        (names.len() == links.len()).then_some(())
+    }
+}
+
+/// The delay of one of several hosts: from `delay` to `delay_to` in even steps.
+fn delay_of(keys: &AccessKeys, index: usize, count: usize, context: &mut Context) -> Span {
+    let first = keys.path.delay.least();
+    let Some(last) = &keys.delay_to else { return first };
+    if keys.path.delay.over_time().is_some() {
+        context.wrong_at(&last.spot, "goes with a fixed `delay`".into());
+        return first;
+    }
+    if count < 2 && index == 0 {
+        context.wrong_at(&last.spot, "goes with a `count` of two or more".into());
+        return first;
+    }
+    let (first, last) = (first.as_nanos(), last.value.as_nanos());
+    let part = i128::from(last) - i128::from(first);
+    let delay = i128::from(first) + part * index as i128 / (count as i128 - 1);
+    Span::from_nanos(u64::try_from(delay).unwrap_or(first))
+}
+
+fn loss(keys: Option<&LossKeys>) -> Loss {
+    match keys {
+        None => Loss::None,
+        Some(LossKeys::Random(probability)) => Loss::Random { probability: *probability },
+        Some(LossKeys::Listed(packets)) => Loss::Listed { packets: packets.clone() },
+    }
+}
+
+fn reorder(keys: Option<&ReorderKeys>) -> Option<Reorder> {
+    keys.map(|keys| Reorder {
+        probability: keys.probability.0,
+        max_extra_delay: keys.max_extra_delay,
+    })
+}
