@@ -1,8 +1,8 @@
 //! How the I/O thread waits for many sockets: poll for the first few ports, epoll for all others, where
 //! the system has it.
 
-#[cfg_attr(unix, path = "poller/unix.rs")]
-#[cfg_attr(windows, path = "poller/windows.rs")]
+#[cfg_attr(unix, path = "unix.rs")]
+#[cfg_attr(windows, path = "windows.rs")]
 mod rest;
 
 pub(super) use rest::{POLLED_MAX, Registry, Rest, rest};
