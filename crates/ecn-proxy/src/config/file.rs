@@ -1,6 +1,7 @@
 //! The TOML file of the configuration. The error lists every mistake with its line and key.
 
-use super::{LogFormat, PIN_FOLDER, POLICIES, Pin, Ports, Settings, value};
+use super::value::{self, POLICIES};
+use super::{LogFormat, PIN_FOLDER, Pin, Ports, Settings};
 use crate::datapath::Policy;
 use ipnet::IpNet;
 use serde_json::json;

@@ -17,7 +17,7 @@ pub(super) const SIZE_MAX: u32 = 1 << 26;
 const TIMEOUT_MAX: Duration = Duration::from_secs(365 * 86_400);
 
 /// The policies, by their names.
-const POLICIES: [(&str, Policy); 3] =
+pub(super) const POLICIES: [(&str, Policy); 3] =
     [("virtual-loss", Policy::VirtualLoss), ("drop", Policy::Drop), ("no-ect", Policy::NoEct)];
 
 /// The name of a policy.
