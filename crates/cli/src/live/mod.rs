@@ -12,7 +12,6 @@ mod drive;
 mod keys;
 #[cfg_attr(not(feature = "live"), expect(dead_code, reason = "nothing is drawn"))]
 mod screen;
-#[cfg_attr(not(feature = "live"), expect(dead_code, reason = "nothing is drawn"))]
 mod series;
 #[cfg(feature = "live")]
 mod terminal;
