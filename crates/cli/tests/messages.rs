@@ -164,7 +164,7 @@ fn a_misspelt_key_of_the_proxys_file_is_answered_with_the_right_one() {
     let output = output.expect("starts");
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
-    let place = format!("error: {}:3: polcy: unknown key, ", file.display());
+    let place = format!("error: {}:3:1: polcy: unknown key; ", file.display());
     assert!(stderr.starts_with(&place), "{stderr}");
     assert!(stderr.trim_end().ends_with("; did you mean \"policy\"?"), "{stderr}");
 }

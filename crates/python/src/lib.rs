@@ -11,7 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use table::Table;
 use windlass_base::Time;
-use windlass_scenario::Document;
+use windlass_scenario::{Document, Registry};
 use windlass_sim::series::columns::ColumnSeries;
 use windlass_sim::{Recorder, Scenario, Simulation, Summary};
 
@@ -80,7 +80,7 @@ fn read(
 ) -> Result<Document, String> {
     let document = if text.trim_start().starts_with('{') {
         let json = serde_json::from_str(text).map_err(|error| format!("{origin}: {error}"))?;
-        windlass_scenario::from_json(origin, &json, overrides)
+        Registry::default().read_json(origin, &json, overrides)
     } else {
         windlass_scenario::from_toml(origin, text, overrides)
     };

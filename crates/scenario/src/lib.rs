@@ -2,7 +2,7 @@
 //! `windlass-sim` runs.
 //!
 //! Each key is defined once, with the macros of `windlass-keys`; the reader, its error messages and the
-//! JSON Schema ([`schema()`]) derive from that. Every quantity carries its unit (`"94ms"`,
+//! JSON Schema ([`Registry::schema`]) derive from that. Every quantity carries its unit (`"94ms"`,
 //! `"10Mbit/s"`, `"64KiB"`, `"50 packets"`, `"128 segments"`) unless its key names the unit.
 //!
 //! A [`Registry`] has kinds of your own. Its methods read scenarios that may name them.
@@ -59,24 +59,6 @@ pub fn from_toml(origin: &str, text: &str, overrides: &[String]) -> Result<Docum
     Registry::default().read_toml(origin, text, overrides)
 }
 
-/// Reads a scenario from a JSON value, which has the keys of the TOML format.
-///
-/// # Errors
-///
-/// All problems of the value and the overrides. JSON has no line numbers.
-pub fn from_json(
-    origin: &str,
-    value: &serde_json::Value,
-    overrides: &[String],
-) -> Result<Document, Problems> {
-    Registry::default().read_json(origin, value, overrides)
-}
-
-/// The JSON Schema (draft 2020-12) of a scenario, whether it is written as TOML or as JSON.
-pub fn schema() -> serde_json::Value {
-    Registry::default().schema()
-}
-
 /// Reads what a direction of a link does over time, outside a scenario. Paths of traces are relative to
 /// `directory`.
 ///
@@ -107,7 +89,7 @@ impl Registry {
         Reader::new(origin, self.clone()).with_overrides(overrides).toml(text, read)
     }
 
-    /// [`from_json`] with these kinds.
+    /// Reads a scenario from a JSON value, which has the keys of the TOML format but no line numbers.
     ///
     /// # Errors
     ///
@@ -138,7 +120,7 @@ impl Registry {
         })
     }
 
-    /// [`schema`](schema()) with these kinds.
+    /// The JSON Schema (draft 2020-12) of a scenario, whether it is written as TOML or as JSON.
     pub fn schema(&self) -> serde_json::Value {
         windlass_keys::schema::<ScenarioKeys, _>("Windlass scenario, version 1", self.clone())
     }

@@ -198,5 +198,6 @@ fn the_schema_lists_the_kinds() {
     for name in ["bold", "short", "thief"] {
         assert!(schema.contains(&format!("{{\"const\":\"{name}\"}}")), "{name}");
     }
-    assert_eq!(Registry::default().schema(), windlass_scenario::schema());
+    let plain = Registry::default().schema().to_string();
+    assert!(!plain.contains("{\"const\":\"bold\"}"));
 }

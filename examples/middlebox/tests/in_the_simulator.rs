@@ -9,7 +9,8 @@ const SCENARIO: &str = include_str!("../path.toml");
 
 /// `path.toml` with a box at the node named; the box is given back with the summary.
 fn with_box(node: &str, bleach: Bleach) -> (Summary, Bleacher) {
-    let document = windlass_scenario::from_toml("path.toml", SCENARIO, &[]).expect("a sound scenario");
+    let document =
+        windlass_scenario::from_toml("path.toml", SCENARIO, &[]).expect("a sound scenario");
     let node = document.scenario.node(node).expect("a node of path.toml");
     let bleacher = Rc::new(RefCell::new(Bleacher::new(bleach)));
     let mut simulation =
@@ -21,7 +22,8 @@ fn with_box(node: &str, bleach: Bleach) -> (Summary, Bleacher) {
 }
 
 fn without_box() -> Summary {
-    let document = windlass_scenario::from_toml("path.toml", SCENARIO, &[]).expect("a sound scenario");
+    let document =
+        windlass_scenario::from_toml("path.toml", SCENARIO, &[]).expect("a sound scenario");
     windlass_sim::run(&document.scenario, document.seed, &mut ()).expect("it can be built")
 }
 

@@ -10,7 +10,8 @@ const SCENARIO: &str = include_str!("../crowd.toml");
 /// `crowd.toml` with BLUE at its bottleneck, run; without, its own DropTail.
 fn crowd(blue: Option<Blue>, set: &[&str]) -> Result<Summary, BuildError> {
     let set: Vec<String> = set.iter().map(|set| set.to_string()).collect();
-    let document = windlass_scenario::from_toml("crowd.toml", SCENARIO, &set).expect("a sound scenario");
+    let document =
+        windlass_scenario::from_toml("crowd.toml", SCENARIO, &set).expect("a sound scenario");
     let mut scenario = document.scenario;
     if let Some(blue) = blue {
         scenario.channel_mut(scenario.bottleneck).queue = Config::custom(blue);

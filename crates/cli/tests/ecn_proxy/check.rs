@@ -35,14 +35,12 @@ fn each_mistake_in_the_file_is_a_finding_with_its_place() {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     let document = document(&output);
     assert_eq!((&document["kind"], &document["ready"]), (&"ecn-proxy.check".into(), &false.into()));
-    let at =
-        |line: usize, key: &str| finding(&document, &format!("{}:{line}: {key}", file.display()));
-    assert_eq!(at(2, "polcy")["what"], "unknown key");
-    assert!(
-        at(2, "polcy")["expected"].as_str().expect("text").ends_with("did you mean \"policy\"?")
-    );
-    assert_eq!(at(3, "mark_bit")["expected"], "a bit of the packet mark, 0 to 31");
-    assert!(at(4, "log")["what"].as_str().expect("text").ends_with("did you mean \"info\"?"));
+    let at = |place: &str| finding(&document, &format!("{}:{place}", file.display()));
+    let polcy = at("2:1: polcy");
+    assert_eq!(polcy["what"], "unknown key");
+    assert!(polcy["expected"].as_str().expect("text").ends_with("did you mean \"policy\"?"));
+    assert_eq!(at("3:12: mark_bit")["expected"], "a bit of the packet mark, 0 to 31");
+    assert!(at("4:7: log")["what"].as_str().expect("text").ends_with("did you mean \"info\"?"));
     for finding in document["findings"].as_array().expect("a list") {
         assert_eq!(
             (&finding["severity"], &finding["subject"]),

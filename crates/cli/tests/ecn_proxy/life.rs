@@ -51,7 +51,7 @@ fn sighup_reloads_without_losing_connections_and_a_bad_file_changes_nothing() {
     write("schema = 1\nclient_side = [\"lan\"]\npolicy = \"x\"\n");
     proxy.signal("HUP");
     let line = proxy.wait_for("configuration not reloaded");
-    assert!(line.contains(&format!("{}:3: policy: expected", file.display())), "{line}");
+    assert!(line.contains(&format!("{}:3:10: policy: expected", file.display())), "{line}");
     assert_eq!(bed.json("status")["policy"], "drop");
 }
 

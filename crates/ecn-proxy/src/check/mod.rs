@@ -59,7 +59,7 @@ impl Finding {
         Finding { severity, subject, place, what, expected }
     }
 
-    /// A message of the configuration: `expected ..., found ...`, or `..., expected ...`.
+    /// A message of the configuration: `expected ..., found ...`, `..., expected ...`, or `...; hint`.
     fn of_message(place: &str, message: &str) -> Finding {
         let message = message.trim();
         let (what, expected) = match message.strip_prefix("expected ") {
@@ -72,7 +72,10 @@ impl Finding {
                     let expected = rest.trim_start().trim_start_matches("expected ");
                     (what.to_owned(), expected.to_owned())
                 }
-                _ => (message.to_owned(), "a configuration without this".to_owned()),
+                _ => {
+                    let (what, hint) = message.split_at(message.find(';').unwrap_or(message.len()));
+                    (what.to_owned(), format!("a configuration without this{hint}"))
+                }
             },
         };
         Finding::new(Severity::Error, Subject::Configuration, place, &what, &expected)
@@ -171,6 +174,11 @@ mod tests {
         for (message, what, expected) in [
             ("expected a port, found \"x\"", "found \"x\"", "a port"),
             ("missing: expected a list", "missing", "a list"),
+            (
+                "unknown key; did you mean \"a\"?",
+                "unknown key",
+                "a configuration without this; did you mean \"a\"?",
+            ),
             ("no interface: expected --client-side", "no interface", "--client-side"),
             ("expected schema = 1, the version", "missing", "schema = 1, the version"),
             (

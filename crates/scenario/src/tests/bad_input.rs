@@ -458,7 +458,7 @@ flows = [{ from = "a", to = "b" }]
 #[test]
 fn json_faults_have_a_key_but_no_line() {
     let json = serde_json::json!({ "schema": 1, "name": "x", "duration": null, "flows": [] });
-    let problems = from_json("line 7", &json, &[]).expect_err("no duration");
+    let problems = Registry::default().read_json("line 7", &json, &[]).expect_err("no duration");
     let expected = "line 7: duration: expected a time such as \"94ms\" (ns, us, ms, s, min, h), \
                     found null";
     assert_eq!(problems.to_string(), expected);

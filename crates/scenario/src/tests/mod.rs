@@ -66,7 +66,7 @@ fn every_experiment_is_valid_and_bears_its_files_name() {
 fn json_says_the_same_as_toml() {
     for (path, text) in experiments() {
         let json: serde_json::Value = toml::from_str(&text).expect("TOML");
-        let from_json = from_json(&path, &json, &[]).expect("valid as TOML");
+        let from_json = Registry::default().read_json(&path, &json, &[]).expect("valid as TOML");
         let from_toml = from_toml(&path, &text, &[]).expect("valid as TOML");
         assert_eq!(format!("{from_json:?}"), format!("{from_toml:?}"), "{path}");
     }
@@ -280,7 +280,7 @@ flows = [{ from = "a", to = "c" }]
 
 #[test]
 fn the_schema_knows_every_key_and_controller() {
-    let schema = schema();
+    let schema = Registry::default().schema();
     let properties = schema["$defs"]["Scenario"]["properties"].as_object().expect("a table");
     assert!(properties.contains_key("parking_lot") && properties.contains_key("published"));
     let flow = &schema["$defs"]["Flow"];

@@ -220,7 +220,7 @@ limit = "5 packets"
         assert!(up.variation.rate.is_some() && up.variation.shaper.is_some());
         assert_eq!(up.variation.outages.len(), 1);
         let error = read("elsewhere/link.toml", &text).expect_err("no trace there").to_string();
-        let place = "elsewhere/link.toml:9:26: ports.0.up.rate.trace: elsewhere/wifi.trace: ";
+        let place = "elsewhere/link.toml:9:25: ports.0.up.rate.trace: elsewhere/wifi.trace: ";
         assert!(error.starts_with(place), "{error}");
     }
 
