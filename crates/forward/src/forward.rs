@@ -39,7 +39,7 @@ impl Carrier {
     ///
     /// # Errors
     /// - Those of the session, the connection and TLS;
-    /// - the peer refuses: the error contains a [`Refusal`](crate::protocol::Refusal);
+    /// - the peer refuses: the error contains a [`Refusal`];
     /// - the peer does not answer in time.
     pub async fn join(&self, peer: PublicKey, request: &Request) -> io::Result<FarStream> {
         let far = open(&*self.dial, peer, request).await?;
