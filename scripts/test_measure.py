@@ -68,6 +68,13 @@ class Figures(unittest.TestCase):
         self.assertEqual(found["places"], [["b.rs:3", "a.rs:1"]])
         self.assertEqual(measure.duplicate_figures(files, 10)["count"], 0)
 
+    def test_a_seed_draws_the_same_twelve_files_in_any_order(self) -> None:
+        files = [file(f"{number}.rs", "") for number in range(40)]
+        drawn = measure.drawn(files, "7")
+        self.assertEqual(drawn, measure.drawn(files[::-1], "7"))
+        self.assertEqual(len(set(drawn)), 12)
+        self.assertNotEqual(drawn, measure.drawn(files, "8"))
+
     def test_places_are_counted_in_the_table_of_the_architecture(self) -> None:
         text = (
             "## Find the file for a change\n\n| c | p |\n|---|---|\n"
