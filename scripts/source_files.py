@@ -84,7 +84,7 @@ class File:
 
     @cached_property
     def comments(self) -> set[int]:
-        """The lines with a comment; a docstring is none."""
+        """The lines with a comment; a docstring is no comment."""
         code, docs = self._comments_and_docs
         pairs = enumerate(zip(self.lines, code.splitlines(), strict=False), 1)
         return {number for number, (line, bare) in pairs if line.rstrip() != bare.rstrip()} - docs

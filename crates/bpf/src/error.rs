@@ -1,12 +1,13 @@
 use std::{error, fmt};
 
-/// The reasons for which the kernel refuses to load or attach a program.
+/// Why the kernel refused to load or attach a program.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The kernel lacks a feature; the text names it.
+    /// The kernel lacks a feature ([`tc::Filter::attach`](crate::tc::Filter::attach)). The text is the
+    /// whole message.
     Lacking(String),
-    /// This user lacks the permission; the text says which.
+    /// This user lacks a permission. The text is the step that failed and the kernel's error.
     NotPermitted(String),
     /// The kernel refused for another reason.
     Refused {
@@ -20,7 +21,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Makes an error of the kernel's answer to the step `doing`, and takes libbpf's log since
+    /// Converts the kernel's error in the step `doing`, and adds libbpf's log since
     /// [`crate::log::begin`].
     pub fn kernel(doing: &'static str, source: libbpf_rs::Error) -> Error {
         let log = crate::log::take();
@@ -47,11 +48,5 @@ impl fmt::Display for Error {
     }
 }
 
-impl error::Error for Error {
-    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        match self {
-            Error::Refused { source, .. } => Some(source),
-            _ => None,
-        }
-    }
-}
+// Without `source`: `Display` prints the error behind this one already.
+impl error::Error for Error {}

@@ -62,7 +62,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Link(args) => return link::main(*args),
         Command::Cc(command) => cc::main(command),
         Command::EcnProxy(command) => ecn_proxy::main(command),
-        // Its exit status tells what came of it.
+        // The exit status says whether the reaction is decided.
         Command::Probe(args) => return probe::main(*args),
         // The exit status is that of the program that it runs.
         Command::SplitAck(args) => return split_ack::main(&args),

@@ -1,4 +1,4 @@
-//! The controllers, queues and middleboxes that this build adds to Windlass's.
+//! The controllers, queues and middleboxes that a crate adds through [`main_with`](crate::main_with).
 
 use std::sync::{Arc, OnceLock};
 use windlass_base::suggest::did_you_mean;
@@ -7,17 +7,19 @@ use windlass_tcp::cc::{self, ControllerFactory};
 
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
-/// Sets the registry of this process, once, before anything reads it.
+/// Sets the registry of this process, once. [`main_with`](crate::main_with) calls it first.
 pub(crate) fn set(registry: Registry) {
     let _ = REGISTRY.set(registry);
 }
 
+/// The registry of this process.
 pub(crate) fn registry() -> &'static Registry {
     REGISTRY.get_or_init(Registry::default)
 }
 
 /// The names of all controllers.
 pub(crate) fn controller_names() -> Vec<&'static str> {
+    // A registered name that equals a built-in one is ignored, as in `controller`.
     let own = registry().controller_names().into_iter();
     cc::NAMES.into_iter().chain(own.filter(|name| !cc::NAMES.contains(name))).collect()
 }
@@ -35,7 +37,7 @@ pub(crate) fn known_controller(name: &str) -> Result<String, String> {
 ///
 /// # Errors
 ///
-/// There is none, or it requires settings.
+/// No controller has this name, or it has no default settings.
 pub(crate) fn controller(name: &str) -> Result<Arc<dyn ControllerFactory>, String> {
     if let Some(known) = cc::by_name(name) {
         return Ok(known);

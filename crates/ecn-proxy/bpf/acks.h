@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
-/* Pure ACKs of the proxy's own: made from the packet at hand. */
+/* Builds the proxy's own pure ACKs from the current packet. */
 #ifndef WINDLASS_ACKS_H
 #define WINDLASS_ACKS_H
 
 #include "edit.h"
+
+/* Bounds a loop for the verifier. The state machine asks for at most ECN_DUPLICATES clones. */
+#define CLONES_MAX 4
 
 static __always_inline __u16 fold(__u64 sum)
 {
@@ -15,9 +18,9 @@ static __always_inline __u16 fold(__u64 sum)
 }
 
 /*
- * Cuts the packet down to its headers and `bytes` of TCP header, and says in `partial` whether its
- * checksum is left to the device (CHECKSUM_PARTIAL). The kernel keeps the checksum field of such a
- * packet from being cut off: that is how one can tell.
+ * Cuts the packet down to its headers and `bytes` of TCP header. Sets `partial` if the device
+ * completes the checksum (CHECKSUM_PARTIAL). The kernel refuses to truncate such a packet within its
+ * checksum field, so the first call tests for it. The second call extends any other packet again.
  */
 static __always_inline int cut(struct __sk_buff *skb, struct view *view, __u32 bytes, int *partial)
 {
@@ -29,7 +32,11 @@ static __always_inline int cut(struct __sk_buff *skb, struct view *view, __u32 b
 	return set_ip_length(skb, view, end);
 }
 
-/* Writes `edited` with a checksum made anew, for which it does not matter who sends to whom. */
+/*
+ * Stores `edited` with a new checksum. The order of the two addresses does not affect it. `edited` is
+ * complete and zero behind the options: edit_header() or send_reply() has filled it, write_options()
+ * has cleared the rest.
+ */
 static __always_inline int store_ack(struct __sk_buff *skb, struct work *work, __u32 bytes,
 				     int partial)
 {
@@ -40,7 +47,7 @@ static __always_inline int store_ack(struct __sk_buff *skb, struct work *work, _
 	__builtin_memcpy(view->pseudo, work->key.host, 16);
 	__builtin_memcpy(view->pseudo + 4, work->key.far, 16);
 	if (!view->ipv6)
-		/* Those of ::ffff:0:0 are not in it. */
+		/* The IPv4 pseudo-header lacks the ::ffff prefix of mapped addresses. */
 		view->pseudo[2] = view->pseudo[6] = 0;
 	view->pseudo[8] = bpf_htonl(bytes);
 	view->pseudo[9] = bpf_htonl(IPPROTO_TCP);
@@ -58,18 +65,19 @@ static __always_inline int store_ack(struct __sk_buff *skb, struct work *work, _
 	return bpf_skb_store_bytes(skb, view->l4, view->edited, bytes, 0);
 }
 
+/* Sends a copy of the packet on, as ECN_DO_CLONES and ECN_DO_REPLY of packet.h need. */
 static __always_inline int clone_on(struct __sk_buff *skb, __u32 mark, int ingress)
 {
 	int result;
 
-	/* The clone comes by again, and turns round at the mark. */
+	/* The clone passes this hook again; handle() sees the mark, removes it and lets it pass. */
 	skb->mark |= mark;
 	result = bpf_clone_redirect(skb, skb->ifindex, ingress ? BPF_F_INGRESS : 0);
 	skb->mark &= ~mark;
 	return result;
 }
 
-/* The packet goes on, and what remains of it here becomes the pure ACK that says the same. */
+/* Sends the packet on as a clone, and turns the original into a pure ACK with the same ACK fields. */
 static __always_inline int split_ack(struct __sk_buff *skb, struct work *work, __u32 mark,
 				     int ingress)
 {
@@ -81,6 +89,7 @@ static __always_inline int split_ack(struct __sk_buff *skb, struct work *work, _
 	__u32 bytes;
 	int partial;
 
+	/* The clone carries the data. Without it, the data would be lost. */
 	if (clone_on(skb, mark, ingress) < 0)
 		return -1;
 	bytes = write_options(view, packet->options & ECN_OPT_TIMESTAMPS, packet->tsval, tsecr,
@@ -95,7 +104,7 @@ static __always_inline int split_ack(struct __sk_buff *skb, struct work *work, _
 	return store_ack(skb, work, bytes, partial);
 }
 
-/* 0, or -1 if the packet at hand is no good any more. */
+/* ECN_DO_CLONES of packet.h. Returns 0, or -1 if the packet must be dropped: it may be damaged. */
 static __always_inline int send_clones(struct __sk_buff *skb, struct work *work, __u32 mark,
 				       int ingress)
 {
@@ -108,9 +117,10 @@ static __always_inline int send_clones(struct __sk_buff *skb, struct work *work,
 			return -1;
 		count--;
 	}
-	for (__u32 i = 0; i < 4; i++) {
+	for (__u32 i = 0; i < CLONES_MAX; i++) {
 		if (i >= count)
 			break;
+		/* A lost clone is a lost ACK. */
 		clone_on(skb, mark, ingress);
 	}
 	return 0;
@@ -141,7 +151,7 @@ static __always_inline int swap_ends(struct __sk_buff *skb, struct view *view, i
 	return bpf_skb_store_bytes(skb, at + address_bytes, from, address_bytes, 0);
 }
 
-/* Turns the packet into the reply and sends it back: an action of tc. */
+/* ECN_DO_REPLY of packet.h: turns the packet into the reply and sends it back. Returns an action of tc. */
 static __always_inline int send_reply(struct __sk_buff *skb, struct work *work, __u32 mark,
 				      int ethernet, int ingress)
 {
@@ -165,6 +175,7 @@ static __always_inline int send_reply(struct __sk_buff *skb, struct work *work, 
 	    store_ack(skb, work, bytes, partial) < 0 || swap_ends(skb, view, ethernet) < 0)
 		return TC_ACT_SHOT;
 	skb->mark |= mark;
+	/* Back where it came from: out of the interface, or up to this host. */
 	return bpf_redirect(skb->ifindex, ingress ? 0 : BPF_F_INGRESS);
 }
 

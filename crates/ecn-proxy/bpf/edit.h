@@ -11,8 +11,8 @@
 #include "checksum.h"
 #include "parse.h"
 
-/* One call stores octet and checksum: the checksum of the whole packet, if the device has reckoned
- * it, stays as it was. */
+/* One call stores octet and checksum, so that their sum does not change: if the device has summed the
+ * whole packet (CHECKSUM_COMPLETE), that sum stays valid. */
 static __always_inline int set_codepoint4(struct __sk_buff *skb, struct view *view, __u8 codepoint)
 {
 	const struct ipv4_header *ip = octets(skb, view->l3, sizeof(*ip));
@@ -191,7 +191,7 @@ static __always_inline int store_header(struct __sk_buff *skb, struct view *view
 	return bpf_l4_csum_replace(skb, view->l4 + TCP_CHECK_AT, 0, difference, 0);
 }
 
-/* A pure ACK gets a header of another length. */
+/* Changes the length of a pure ACK to that of its new header. */
 static __always_inline int resize(struct __sk_buff *skb, struct view *view, __u32 bytes,
 				  int ingress)
 {
@@ -216,7 +216,7 @@ static __always_inline void copy_header(struct view *view)
 {
 	__u32 end = view->header_bytes;
 
-	/* csum_diff() takes all 60 octets: what an earlier packet left after the end must go. */
+	/* csum_diff() sums all 60 octets, so the rest of an earlier packet's header must go. */
 	for (__u32 at = TCP_HEADER_MIN; at < TCP_HEADER_MAX; at += 4) {
 		if (at >= end)
 			*(__u32 *)(view->header + at) = 0;
@@ -224,7 +224,7 @@ static __always_inline void copy_header(struct view *view)
 	__builtin_memcpy(view->edited, view->header, 64);
 }
 
-/* Options that could be written anew, in any order and place. */
+/* Whether write_options() can write all options of the packet. */
 static __always_inline int can_rewrite_options(const struct ecn_packet *packet)
 {
 	return !(packet->options & ~(ECN_OPT_SACK | ECN_OPT_TIMESTAMPS));

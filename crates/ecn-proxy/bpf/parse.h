@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
 /*
- * From a frame to the key of its connection and, if that is known, to struct ecn_packet. Whatever
- * is odd is not the proxy's business and passes.
+ * Parses a frame into the key of its connection and, if the connection is known, into struct
+ * ecn_packet. Packets that do not parse pass.
  *
- * Headers are read where they lie: a helper call for each costs more than all the rest here.
+ * Headers are read in place: a helper call for each would cost more than the rest of the parser.
  */
 #ifndef WINDLASS_PARSE_H
 #define WINDLASS_PARSE_H
@@ -70,7 +70,7 @@ static __always_inline void *linear(struct __sk_buff *skb, __u32 at, __u32 bytes
 	return here + bytes <= (void *)(long)skb->data_end ? here : 0;
 }
 
-/* So many octets at `at`, 0 if there are fewer. Ends the validity of pointers that it returned before. */
+/* `bytes` octets at `at`; 0 if there are fewer. Pointers that it returned before become invalid. */
 static __always_inline void *octets(struct __sk_buff *skb, __u32 at, __u32 bytes)
 {
 	void *here;
@@ -221,7 +221,7 @@ static __always_inline int parse(struct __sk_buff *skb, struct work *work, __u32
 	return parsed == PARSED_TCP ? parse_tcp(skb, work, from_host) : parsed;
 }
 
-/* Copies the TCP header; 0, or -1. */
+/* Copies the TCP header. Returns 0, or -1 if the kernel refuses. */
 static __always_inline int load_header(struct __sk_buff *skb, struct view *view)
 {
 	__u32 options = view->header_bytes - TCP_HEADER_MIN;

@@ -4,7 +4,7 @@
  *
  * The address is the key because it is there on every interface and behind further routers. The MAC
  * address is not, but where it is known it shows that another device has taken the address over:
- * then the entry begins anew.
+ * then the entry is reset.
  *
  * A handshake, an answered mark and the end of a connection update the entry. Bytes of served
  * connections are summed in struct flow, so a packet of one needs no further look-up.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
 /*
- * Where the parts of a packet are, and the work space of one run of a program: of a CPU, as a
- * program is never interrupted by another of its kind, but for a clone that turns round at the mark.
+ * Where the parts of a packet are, and the work space of a program's run. Each CPU has one: no other
+ * run of these programs interrupts a run, except that of a clone, which ends at the mark.
  */
 #ifndef WINDLASS_VIEW_H
 #define WINDLASS_VIEW_H
@@ -23,7 +23,7 @@ struct view {
 	__u32 end;
 	/* Of the TCP header, options included. */
 	__u32 header_bytes;
-	/* Offsets in the TCP header of the first option of its kind, 0 if there is none. */
+	/* Offsets in the TCP header of the first option of its kind; 0 without one. */
 	__u32 timestamps_at;
 	__u32 sack_at;
 	__u32 sack_bytes;
@@ -33,8 +33,8 @@ struct view {
 	__u8 ipv6;
 	__u8 reserved;
 	/*
-	 * The TCP header as it came and as it goes: only where its options or an edit ask for more than
-	 * the packet itself tells.
+	 * The TCP header as it arrived and as it leaves. They are filled only if the options or an edit
+	 * need them.
 	 */
 	__u8 header[128];
 	__u8 edited[128];

@@ -23,7 +23,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(30);
 const QUERIES_MAX: usize = 64;
 /// Idle connections that are kept.
 const KEPT_MAX: usize = 8;
-/// The header of a DNS message (RFC 1035 section 4.1.1). Shorter ones are none.
+/// The header of a DNS message (RFC 1035 section 4.1.1). Shorter messages are invalid.
 const HEADER_LEN: usize = 12;
 
 /// Answers the queries of one connection with this host's name servers, until the peer ends it.

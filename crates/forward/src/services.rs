@@ -64,7 +64,7 @@ pub enum ParseServiceError {
     NoTarget,
     /// The name has characters that no name has.
     Name(String),
-    /// The target is none.
+    /// The target is not HOST:PORT, PORT or unix:/PATH.
     Target(String),
 }
 

@@ -14,8 +14,8 @@ const SPKI_PREFIX: [u8; 12] =
 /// An Ed25519 public key: the name of a host.
 ///
 /// Its text form is RFC 4648 base32 in lower case without padding, 52 characters. Parsing takes
-/// upper case too. Bytes that everybody has the secret key of are refused, see [`WeakKey`]. Other
-/// bytes are not checked to be a point of the curve: a key that is none verifies no signature.
+/// upper case too. Keys for which anyone can forge signatures are refused, see [`WeakKey`]. Other
+/// bytes are not checked to be a point of the curve: bytes that are no point verify no signature.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublicKey([u8; PublicKey::LEN]);
 
@@ -47,7 +47,7 @@ impl PublicKey {
     ///
     /// # Errors
     ///
-    /// [`BadSignature`] if the signature has another length, or is of another message or key.
+    /// [`BadSignature`] if the signature has another length, or does not match the message and the key.
     pub fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), BadSignature> {
         let point = signature.first_chunk().ok_or(BadSignature)?;
         if is_weak(&self.0) || is_weak(point) {
@@ -183,7 +183,7 @@ impl fmt::Display for ParseKeyError {
 
 impl Error for ParseKeyError {}
 
-/// Bytes are no key that names one host. Either the point is of small order, so that one signature
+/// The bytes do not identify exactly one host. Either the point is of small order, so that one signature
 /// is valid for every message and anyone can make it; or the point has another encoding too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WeakKey;
@@ -196,7 +196,7 @@ impl fmt::Display for WeakKey {
 
 impl Error for WeakKey {}
 
-/// A signature is not of this key and message.
+/// The signature does not match the key and message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadSignature;
 

@@ -115,7 +115,7 @@ impl fmt::Debug for SecretKey {
     }
 }
 
-/// Made anew for each signature: ring's type cannot be cloned or wiped.
+/// A new one for each signature: ring's type cannot be cloned or wiped.
 fn key_pair(seed: &[u8; SecretKey::SEED_LEN]) -> Ed25519KeyPair {
     Ed25519KeyPair::from_seed_unchecked(seed).expect("a seed of 32 bytes is always a key")
 }

@@ -2,7 +2,7 @@ use crate::{Name, paths};
 use std::path::PathBuf;
 use std::{error, fmt, io};
 
-/// The reasons for which New-ECN cannot be loaded, inspected or unloaded.
+/// Why New-ECN cannot be loaded, inspected or unloaded.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -21,7 +21,7 @@ pub enum Error {
     IsDefault(Name),
     /// The mount namespace is private: pins in it would vanish with it.
     PrivateMounts,
-    /// This user lacks the permission; the text says which.
+    /// This user lacks a permission. The text is the step or the file, and the error.
     NotPermitted(String),
     /// The kernel does not accept tracing programs.
     NoTracing,
@@ -41,7 +41,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Makes an error of the kernel's answer to the step `doing`, and takes libbpf's log.
+    /// Converts the kernel's error in the step `doing`, and adds libbpf's log.
     pub(crate) fn kernel(doing: &'static str, source: libbpf_rs::Error) -> Error {
         match windlass_bpf::Error::kernel(doing, source) {
             windlass_bpf::Error::Refused { doing, source, log } => {
@@ -64,7 +64,7 @@ impl Error {
     }
 }
 
-/// Makes the error of a step from the kernel's answer to it.
+/// Converts the kernel's error in a step.
 pub(crate) fn doing(what: &'static str) -> impl Fn(libbpf_rs::Error) -> Error {
     move |error| Error::kernel(what, error)
 }
@@ -115,12 +115,5 @@ impl fmt::Display for Error {
     }
 }
 
-impl error::Error for Error {
-    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        match self {
-            Error::Io(_, error) => Some(error),
-            Error::Kernel { source, .. } => Some(source),
-            _ => None,
-        }
-    }
-}
+// Without `source`: `Display` prints the error behind this one already.
+impl error::Error for Error {}

@@ -104,7 +104,7 @@ unsafe fn path<'a>(path: *const c_char) -> Result<&'a Path> {
     Ok(Path::new(OsStr::from_bytes(bytes)))
 }
 
-/// Parses the texts of an array; EINVAL if one is none of its kind.
+/// Parses the texts of an array; EINVAL if one does not parse.
 ///
 /// # Safety
 /// `texts` is null or has `count` elements, each as [`text`] requires.

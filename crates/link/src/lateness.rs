@@ -3,16 +3,19 @@
 use hdrhistogram::Histogram;
 use windlass_base::Span;
 
-/// The longest lateness that the histogram holds; longer ones, of a suspended machine, count as this.
+/// The longest lateness that the histogram holds; longer ones, as after a suspend, count as this.
 const MOST_NS: u64 = 10_000_000_000;
 
-/// The time between when packets should have left and when they did.
+/// How long after their due time packets left.
 #[derive(Clone, Debug)]
-pub struct Lateness(Option<Histogram<u64>>);
+pub struct Lateness(
+    /// In nanoseconds. `None` would mean wrong bounds; then nothing is counted.
+    Option<Histogram<u64>>,
+);
 
 impl Default for Lateness {
     fn default() -> Self {
-        // Two digits: 1 % of a microsecond is finer than any clock is read.
+        // Two significant digits: the error is at most 1 %, 10 ns in a microsecond. The clock is less accurate.
         Lateness(Histogram::new_with_bounds(1, MOST_NS, 2).ok())
     }
 }

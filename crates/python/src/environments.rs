@@ -131,7 +131,7 @@ impl Environments {
         Ok(Environments { members, flow: index, step })
     }
 
-    /// Begins a member's run anew. Nothing has been sent after it.
+    /// Restarts a member's run. Nothing has been sent after it.
     fn reset(&mut self, member: usize, seed: u64) -> PyResult<()> {
         self.member(member)?.reset(seed)
     }

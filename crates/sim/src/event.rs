@@ -100,8 +100,9 @@ impl PartialOrd for PendingEvent {
     }
 }
 
-/// Pending events in order of time, events of the same time in the order of the times at which they
-/// were set, then in order of insertion. The latter two differ for what is done ahead of time.
+/// Pending events in order of time; events of the same time in the order of the times at which they
+/// were set, then in order of insertion. Setting time and insertion order differ only for events set
+/// while an endpoint is ahead of the clock.
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
     /// Arrivals, which are most events: a channel has at most one pending.

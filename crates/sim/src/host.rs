@@ -192,7 +192,7 @@ impl Hosts {
         self.drive::<R, SIDE>(now, number, network, cx);
     }
 
-    /// An endpoint's timer is due, unless it was set anew since.
+    /// An endpoint's timer is due, unless it has been set again since.
     pub(crate) fn handle_timer<R: Recorder>(
         &mut self,
         now: Time,

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::{error, fmt, io};
 
-/// The reasons for which ACKs cannot be split.
+/// Why ACKs cannot be split.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -13,7 +13,7 @@ pub enum Error {
     NoInterface(String),
     /// No interface of this network namespace is up.
     NoneUp,
-    /// The kernel did not take the programs.
+    /// The kernel refused to load or attach the programs.
     Kernel(windlass_bpf::Error),
     /// The step that failed, as a phrase for the message, and its error.
     Io(&'static str, io::Error),
@@ -51,12 +51,5 @@ impl fmt::Display for Error {
     }
 }
 
-impl error::Error for Error {
-    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        match self {
-            Error::Cgroup(_, error) | Error::Io(_, error) => Some(error),
-            Error::Kernel(error) => Some(error),
-            _ => None,
-        }
-    }
-}
+// Without `source`: `Display` prints the error behind this one already.
+impl error::Error for Error {}

@@ -1,4 +1,4 @@
-//! The programs in the kernel, at the cgroup and at the interfaces.
+//! Loads the programs and attaches them to the cgroup and the interfaces.
 
 use crate::{Connection, Error, Transfer};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, OpenObject, ProgramInput, ProgramMut};
@@ -27,8 +27,8 @@ pub struct Settings {
     pub interfaces: Vec<String>,
     /// Use clsact filters even if the kernel has TCX.
     pub clsact: bool,
-    /// Keep the rounds of each connection ([`Connection::transfer`]). It costs a look-up and a
-    /// reading of the clock for each packet.
+    /// Keep the rounds of each connection ([`Connection::transfer`]). It costs a table look-up and a
+    /// clock read for each packet.
     pub rounds: bool,
 }
 
@@ -38,7 +38,8 @@ pub struct Settings {
 pub enum Hook {
     /// A TCX link (Linux 6.6), which ends with the process.
     Tcx,
-    /// A clsact filter. If the process is killed it stays, without effect.
+    /// A clsact filter. If the process is killed it stays, but splits nothing: the kernel ends the
+    /// command too, so no socket of its cgroup is left.
     Clsact,
 }
 
@@ -52,7 +53,10 @@ enum Attachment {
 /// The attached programs. Dropping the value detaches them.
 #[derive(Debug)]
 pub struct Splitter {
+    /// The interfaces with an attached program.
     interfaces: Vec<Interface>,
+    /// Indices of the interfaces at which attaching failed. It is not tried again.
+    refused: Vec<u32>,
     hook: Hook,
     /// The watch on interfaces, unless the settings name them.
     changes: Option<Changes>,
@@ -93,6 +97,7 @@ impl Splitter {
             interfaces.iter().map(|interface| attach(&mut object, interface, hook)).collect();
         Ok(Splitter {
             interfaces,
+            refused: Vec::new(),
             hook,
             changes,
             troubles: Vec::new(),
@@ -117,20 +122,28 @@ impl Splitter {
         self.changes.as_ref().map(AsFd::as_fd)
     }
 
-    /// Attaches to interfaces that have come up.
+    /// Attaches to interfaces that have come up. Each gets one attempt.
     pub(crate) fn follow(&mut self) {
         let Some(changes) = &self.changes else { return };
         changes.forget();
         // The next change retries.
         let Ok(mut all) = Interface::all() else { return };
-        let known = |new: &Interface| self.interfaces.iter().any(|old| old.index == new.index);
+        let known = |new: &Interface| {
+            self.interfaces.iter().any(|old| old.index == new.index)
+                || self.refused.contains(&new.index)
+        };
         all.retain(|interface| interface.up && !known(interface));
         for interface in all {
             match attach(&mut self.object, &interface, self.hook) {
-                Ok(attachment) => self.attachments.push(attachment),
-                Err(error) => self.troubles.push(format!("{}: {error}", interface.name)),
+                Ok(attachment) => {
+                    self.attachments.push(attachment);
+                    self.interfaces.push(interface);
+                }
+                Err(error) => {
+                    self.troubles.push(format!("{}: {error}", interface.name));
+                    self.refused.push(interface.index);
+                }
             }
-            self.interfaces.push(interface);
         }
     }
 
@@ -166,6 +179,7 @@ impl Splitter {
     ///
     /// As with [`Splitter::connections`].
     pub fn missed(&self) -> Result<u64, Error> {
+        // `missed` of bpf/tables.h is the only variable of the programs in .bss.
         let value = self.map(".bss")?.lookup(&[0; 4], MapFlags::ANY);
         let value = value.map_err(doing("reading a counter"))?;
         let first = value.as_deref().and_then(<[u8]>::first_chunk);
@@ -219,7 +233,7 @@ fn doing(what: &'static str) -> impl Fn(libbpf_rs::Error) -> Error {
 
 fn unreadable(name: &str) -> Error {
     let error = io::Error::new(io::ErrorKind::InvalidData, format!("no {name} as expected"));
-    Error::Io("reading what the programs say", error)
+    Error::Io("reading the programs' tables", error)
 }
 
 fn choose(names: &[String]) -> Result<Vec<Interface>, Error> {
@@ -275,7 +289,9 @@ fn attach(object: &mut Object, interface: &Interface, hook: Hook) -> Result<Atta
         Hook::Clsact => {
             let handle = std::process::id();
             let slot = FilterSlot { index, ingress: false, priority: PRIORITY, handle };
-            Ok(Attachment::Clsact(Filter::attach(&program, slot, false)?))
+            // Dropping the splitter detaches the filter.
+            let keep = false;
+            Ok(Attachment::Clsact(Filter::attach(&program, slot, keep)?))
         }
     }
 }

@@ -143,7 +143,7 @@ impl Tmux {
     ///
     /// # Panics
     ///
-    /// If there is none but the shell.
+    /// If only the shell runs.
     #[track_caller]
     pub fn signal(&self, signal: &str) {
         let pid = self.foreground();
@@ -165,7 +165,7 @@ impl Tmux {
     ///
     /// # Panics
     ///
-    /// If there is none but the shell, or it does not end within [`PATIENCE`].
+    /// If only the shell runs, or the program does not end within [`PATIENCE`].
     #[track_caller]
     pub fn close(self) {
         let process = Path::new("/proc").join(self.foreground());

@@ -196,7 +196,7 @@ impl Test {
         Ok(())
     }
 
-    /// Refuses a congestion controller that is none of `names`.
+    /// Refuses a congestion controller that is not among `names`.
     pub(crate) fn check_controller(&self, names: &[&str]) -> Result<(), MessageError> {
         if !names.contains(&self.controller.as_str()) {
             let name = printable(&self.controller);

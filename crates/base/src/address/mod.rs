@@ -119,7 +119,7 @@ pub fn parse_interface(text: &str) -> Result<IpNet, AddressError> {
 ///
 /// # Errors
 ///
-/// The text is none of them. A name that ends in a number is refused: no top-level domain is one
+/// The text is no host. A name that ends in a number is refused: no top-level domain is one
 /// (RFC 1123 section 2.1), and `getaddrinfo` would read 0x7f.1 and 2130706433 as 127.0.0.1.
 pub fn parse_host(text: &str) -> Result<Host<'_>, AddressError> {
     if let Ok(address) = text.parse::<IpAddr>() {

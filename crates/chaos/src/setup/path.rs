@@ -6,7 +6,7 @@ use windlass_base::{BitRate, Rng, Span, Time};
 #[derive(Clone, Debug)]
 pub(crate) struct PathSetup {
     pub(crate) delay: Span,
-    /// Up to this much on top, for each packet anew.
+    /// The largest additional delay. Each packet draws its own.
     pub(crate) jitter: Span,
     /// No packet overtakes another, whatever the jitter.
     pub(crate) in_order: bool,

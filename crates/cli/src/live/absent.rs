@@ -15,7 +15,7 @@ pub(crate) trait Panels<S> {
     fn screen(&self) -> Screen;
 }
 
-/// A view, of which there is none.
+/// A view. No value of this type exists, as this build has no live views.
 pub(crate) struct Live<S> {
     none: Infallible,
     samples: PhantomData<S>,

@@ -68,7 +68,8 @@ impl Attached {
                 AttachedProgram::Tcx(link.map_err(doing("attaching the programs"))?)
             } else {
                 let slot = FilterSlot { index, ingress, priority: PRIORITY, handle: HANDLE };
-                AttachedProgram::Clsact(Filter::attach(&program, slot, pin.is_some())?)
+                let keep = pin.is_some();
+                AttachedProgram::Clsact(Filter::attach(&program, slot, keep)?)
             };
             programs.push(program_link);
         }
@@ -128,8 +129,10 @@ fn is_program_name(name: &str) -> bool {
     })
 }
 
+/// The path of a link's pin. An interface has one layout of packets, so the path does not depend on it.
 fn pin_path(pin: &Path, index: u32, side: Side, ingress: bool) -> PathBuf {
-    links_folder(pin).join(format!("{index}_{}", program_name(side, ingress, true)))
+    let ethernet = true;
+    links_folder(pin).join(format!("{index}_{}", program_name(side, ingress, ethernet)))
 }
 
 /// A new link, or the pinned one with the new program in the old one's place.

@@ -31,7 +31,7 @@ const EVENTS: usize = 20;
 const BYPASS: usize = 52;
 const PASSED_OVER: usize = 84;
 const WITHDRAWN: usize = 116;
-const END: usize = 148;
+pub(super) const END: usize = 148;
 
 macro_rules! counters {
     ($($(#[doc = $doc:expr])+ $name:ident = $index:expr;)+) => {
@@ -178,7 +178,10 @@ impl Counters {
         let of_cpus = of_cpus.map_err(doing("reading the counters"))?.unwrap_or_default();
         let mut values = [0u64; END];
         for bytes in of_cpus {
-            let (words, _) = bytes.as_chunks::<8>();
+            let (words, rest) = bytes.as_chunks::<8>();
+            if words.len() != END || !rest.is_empty() {
+                return Err(Error::Unreadable("the counters".to_owned()));
+            }
             for (value, word) in values.iter_mut().zip(words) {
                 *value += u64::from_ne_bytes(*word);
             }

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::{error, fmt, io};
 
-/// Why the packet path could not be set up, changed or looked at.
+/// Why the packet path could not be set up, changed or read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -9,26 +9,26 @@ pub enum Error {
     BadSetting(String),
     /// No interface of that name in this network namespace.
     NoInterface(String),
-    /// The proxy stands at that interface already, the other way round.
+    /// The proxy is attached to that interface already, facing the other side.
     OtherSide(String),
-    /// The proxy does not stand at that interface.
+    /// The proxy is not attached to that interface.
     NotAttached(String),
     /// Another proxy's programs are attached to that interface.
     OtherProxy(String),
-    /// The kernel lacks what is needed.
+    /// The kernel lacks a feature. The text is the whole message.
     Kernel(String),
-    /// The kernel does not let this user.
+    /// This user lacks a permission. The text is the step or the file, and the error.
     NotPermitted(String),
     /// A file could not be read or written.
     Io(PathBuf, io::Error),
-    /// The kernel refused; with what libbpf has to say.
+    /// The kernel refused for another reason.
     Refused {
         /// The operation, such as "loading the programs".
         doing: &'static str,
-        /// Its answer.
+        /// The kernel's error, as libbpf returned it.
         source: libbpf_rs::Error,
-        /// The warnings of libbpf, and of the verifier through it: the last lines. All of them are
-        /// logged at debug level.
+        /// The last lines of libbpf's warnings, the verifier's log among them. All lines are logged at
+        /// debug level.
         log: String,
     },
     /// The kernel returned data that this version of Windlass does not understand.
@@ -36,7 +36,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// An answer of the kernel to `doing`, with the log gathered meanwhile.
+    /// Converts the kernel's error in the step `doing`, and adds libbpf's log.
     pub(super) fn kernel(doing: &'static str, source: libbpf_rs::Error) -> Error {
         windlass_bpf::Error::kernel(doing, source).into()
     }
@@ -102,12 +102,5 @@ impl fmt::Display for Error {
     }
 }
 
-impl error::Error for Error {
-    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        match self {
-            Error::Io(_, error) => Some(error),
-            Error::Refused { source, .. } => Some(source),
-            _ => None,
-        }
-    }
-}
+// Without `source`: `Display` prints the error behind this one already.
+impl error::Error for Error {}

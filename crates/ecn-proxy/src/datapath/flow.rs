@@ -1,4 +1,6 @@
-use super::bytes::{Reader, ends};
+use super::bytes::{
+    ADDRESS_BYTES, FLOW_BYTES, HANDSHAKE_BYTES, HOST_BYTES, MACHINE_BYTES, Reader, ends,
+};
 use super::counters::REASONS;
 use serde::Serialize;
 use std::net::{IpAddr, SocketAddr};
@@ -12,7 +14,8 @@ use std::time::Duration;
 pub enum FlowState {
     /// The handshake is in progress.
     Handshake,
-    /// The far host uses ECN, the served host does not: the proxy serves the connection.
+    /// ECN_PHASE_PROXIED of the state machine: the far host uses ECN, the served host does not, and the
+    /// proxy serves the connection.
     Simulated,
     /// One end has sent a FIN.
     Closing,
@@ -93,7 +96,7 @@ struct Machine {
 
 impl Machine {
     fn read(bytes: &[u8]) -> Option<Machine> {
-        let mut reader = Reader(bytes);
+        let mut reader = Reader::new(bytes, MACHINE_BYTES)?;
         reader.skip(SEGMENT_BYTES_AT)?;
         let segment_bytes = reader.u16()?;
         reader.skip(NOTES_AT - SEGMENT_BYTES_AT - 2)?;
@@ -102,6 +105,7 @@ impl Machine {
         let cannot_signal = notes & CANNOT_SIGNAL_NOTE != 0;
         // syn_triple, or rounds_since
         reader.skip(1)?;
+        // enum ecn_answer
         let answer = match reader.u8()? {
             1 => AnswerState::Armed,
             2 => AnswerState::VirtualLoss,
@@ -120,7 +124,7 @@ impl Flow {
     pub(super) fn from_entry(key: &[u8], value: &[u8], now_ns: u64) -> Option<Flow> {
         let (host, far) = ends(key)?;
         let since = |then: u64| Duration::from_nanos(now_ns.saturating_sub(then));
-        let mut reader = Reader(value);
+        let mut reader = Reader::new(value, FLOW_BYTES)?;
         let (seen, opened) = (reader.u64()?, reader.u64()?);
         let bytes = reader.u64()?;
         let mut number = || reader.u32().map(u64::from);
@@ -144,7 +148,7 @@ impl Flow {
         };
         // The lock.
         reader.skip(4)?;
-        let machine = Machine::read(reader.0)?;
+        let machine = Machine::read(&reader.array::<MACHINE_BYTES>()?)?;
         flow.segment_bytes = machine.segment_bytes;
         flow.answer = machine.answer;
         flow.withheld = machine.withheld;
@@ -157,14 +161,16 @@ impl Flow {
     /// Whether an entry of the table `handshakes` is a connection. The programs also keep there what
     /// they must know of a served connection that was reset, and of one that they leave alone.
     pub(super) fn is_under_way(value: &[u8]) -> Option<bool> {
-        let machine = Machine::read(value.get(MACHINE_AT..)?)?;
+        let mut reader = Reader::new(value, HANDSHAKE_BYTES)?;
+        reader.skip(MACHINE_AT)?;
+        let machine = Machine::read(&reader.array::<MACHINE_BYTES>()?)?;
         Some(PHASES_UNDER_WAY.contains(&machine.phase))
     }
 
     /// An entry of the table `handshakes`.
     pub(super) fn from_handshake(key: &[u8], value: &[u8], now_ns: u64) -> Option<Flow> {
         let (host, far) = ends(key)?;
-        let seen = Reader(value).u64()?;
+        let seen = Reader::new(value, HANDSHAKE_BYTES)?.u64()?;
         Some(Flow {
             host,
             far,
@@ -219,10 +225,12 @@ pub struct Host {
 impl Host {
     /// An entry of the table `hosts`.
     pub(super) fn from_entry(key: &[u8], value: &[u8], now_ns: u64) -> Option<Host> {
-        let address = Reader(key).address()?;
-        let mut reader = Reader(value);
+        let address = Reader::new(key, ADDRESS_BYTES)?.address()?;
+        let mut reader = Reader::new(value, HOST_BYTES)?;
         let seen = Duration::from_nanos(now_ns.saturating_sub(reader.u64()?));
+        // failed_ns
         reader.skip(8)?;
+        // enum host_ecn
         let ecn = match reader.u32()? {
             1 => HostEcn::Capable,
             2 => HostEcn::NotCapable,

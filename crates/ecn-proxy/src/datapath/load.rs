@@ -11,16 +11,16 @@ use windlass_bpf::{Packed, log, older, release};
 
 const OBJECT: Packed = Packed(include_bytes!(concat!(env!("OUT_DIR"), "/ecn_proxy.bpf.o.gz")));
 
-/// The same for kernels without [`KERNEL_TYPES`], which cannot tell lists of GRO.
+/// The same for kernels without [`KERNEL_TYPES`]. It does not recognise lists of GRO.
 const OBJECT_WITHOUT_TYPES: Packed =
     Packed(include_bytes!(concat!(env!("OUT_DIR"), "/ecn_proxy_without_types.bpf.o.gz")));
-/// Where a kernel with CONFIG_DEBUG_INFO_BTF tells its types.
+/// The types of a kernel with CONFIG_DEBUG_INFO_BTF.
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 /// BPF_FS_MAGIC of include/uapi/linux/magic.h.
 const BPF_FS_MAGIC: u32 = 0xcafe_4a11;
-/// The first Linux that cuts a list of GRO by the header of its first packet after an edit. Earlier ones
-/// that have lists of TCP (6.10) take such a list for a sound one, and read beyond its end.
+/// The first Linux that splits an edited list of GRO by the header of its first packet. Earlier ones that
+/// have lists of TCP (6.10) treat such a list as intact, and read beyond its end.
 const LISTS_SPLIT: (u32, u32) = (6, 12);
 /// The tables that outlive the process when pinned.
 const PINNED: [&str; 10] = [
@@ -36,7 +36,7 @@ const PINNED: [&str; 10] = [
     "ports",
 ];
 
-/// Loads the object. True if tables were found at the pin and taken over.
+/// Loads the object. Also returns whether it took over tables that were pinned.
 pub(super) fn load(settings: &Settings) -> Result<(Object, bool), Error> {
     check(settings)?;
     log::begin();
@@ -69,7 +69,7 @@ fn make_folder(folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))
 }
 
-/// Whether the folder is, or will be, in a BPF file system: elsewhere nothing can be pinned.
+/// Fails unless the folder is, or will be, in a BPF file system: elsewhere nothing can be pinned.
 pub(crate) fn check_pin(folder: &Path) -> Result<(), Error> {
     let mut parent = folder;
     while !parent.exists() {
@@ -86,7 +86,7 @@ pub(crate) fn check_pin(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether the kernel tells its types (BTF).
+/// Whether the kernel publishes its types (BTF).
 pub(super) fn knows_types() -> bool {
     Path::new(KERNEL_TYPES).exists()
 }
@@ -125,7 +125,7 @@ fn resize(map: &mut OpenMapMut<'_>, name: &str, settings: &Settings) -> libbpf_r
     }
 }
 
-/// One message that names what the kernel lacks, where that is what it is.
+/// Converts an error of loading. If the kernel lacks a feature, the message names it.
 fn explain(error: libbpf_rs::Error) -> Error {
     let release = release();
     if older(&release, (6, 1)) {
@@ -141,7 +141,7 @@ fn explain(error: libbpf_rs::Error) -> Error {
     Error::kernel("loading the programs", error)
 }
 
-/// A table of the object, to keep apart from it.
+/// A handle of a table that does not borrow the object.
 pub(super) fn table(object: &Object, name: &str) -> Result<MapHandle, Error> {
     let map = object.maps().find(|map| map.name() == name);
     let map = map.ok_or_else(|| Error::Unreadable(format!("the object has no table {name}")))?;
@@ -151,4 +151,33 @@ pub(super) fn table(object: &Object, name: &str) -> Result<MapHandle, Error> {
 /// The folder of the links' pins.
 pub(super) fn links_folder(pin: &Path) -> PathBuf {
     pin.join("links")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datapath::bytes::{
+        ADDRESS_BYTES, FLOW_BYTES, FLOW_KEY_BYTES, HANDSHAKE_BYTES, HOST_BYTES, SERVED_HOST_BYTES,
+    };
+    use crate::datapath::counters;
+
+    #[test]
+    fn the_tables_have_the_sizes_that_this_crate_reads() {
+        let sizes = [
+            ("flows", FLOW_KEY_BYTES, FLOW_BYTES),
+            ("handshakes", FLOW_KEY_BYTES, HANDSHAKE_BYTES),
+            ("hosts", ADDRESS_BYTES, HOST_BYTES),
+            ("served_hosts", ADDRESS_BYTES, SERVED_HOST_BYTES),
+            ("flow_count", 4, 8),
+            ("counters", 4, 8 * counters::END),
+        ];
+        for packed in [OBJECT, OBJECT_WITHOUT_TYPES] {
+            let object = packed.open("ecn_proxy").expect("a BPF object");
+            for (name, key_bytes, value_bytes) in sizes {
+                let table = object.maps().find(|map| map.name() == name).expect(name);
+                let found = (table.key_size() as usize, table.value_size() as usize);
+                assert_eq!(found, (key_bytes, value_bytes), "{name}");
+            }
+        }
+    }
 }

@@ -74,7 +74,7 @@ pub struct Features {
     pub kernel: String,
     /// Whether the programs are attached by TCX.
     pub tcx: bool,
-    /// Whether the kernel tells its types (BTF). Without them lists of GRO are not recognised.
+    /// Whether the kernel publishes its types (BTF). Without them lists of GRO are not recognised.
     pub types: bool,
     /// The folder of the pins, if the tables and links outlive the process.
     pub pinned: Option<PathBuf>,
@@ -209,7 +209,7 @@ impl Datapath {
     pub fn flow_count(&self) -> Result<u64, Error> {
         let value = load::table(&self.object, "flow_count")?.lookup(&[0; 4], MapFlags::ANY);
         let value = value.map_err(doing("reading the number of connections"))?.unwrap_or_default();
-        let number = Reader(&value).u64();
+        let number = Reader::new(&value, size_of::<u64>()).and_then(|mut reader| reader.u64());
         number.ok_or_else(|| Error::Unreadable("a number of connections".to_owned()))
     }
 

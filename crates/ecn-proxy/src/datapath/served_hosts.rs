@@ -1,6 +1,6 @@
 //! Each served host's connections and their use of ECN: `struct served_host` of bpf/tables.h.
 
-use super::bytes::Reader;
+use super::bytes::{ADDRESS_BYTES, FLOW_BYTES, FLOW_KEY_BYTES, Reader, SERVED_HOST_BYTES};
 use serde::{Serialize, Serializer};
 use std::collections::HashMap;
 use std::fmt;
@@ -113,7 +113,7 @@ pub struct ServedHost {
     pub reductions: u64,
     /// CE on packets for the host, on served connections.
     pub marks: u64,
-    /// Times that another device took the address over, and the figures began anew.
+    /// Times that another device took the address over, which reset the other figures.
     pub takeovers: u64,
     /// Connections that lost ECT because the host's sender did not slow down for marks.
     pub unresponsive: u64,
@@ -135,12 +135,13 @@ pub(super) struct FlowSums {
 impl FlowSums {
     /// An entry of the table `flows`, with the address of its served host.
     pub(super) fn from_entry(key: &[u8], value: &[u8]) -> Option<(IpAddr, FlowSums)> {
-        let mut reader = Reader(value);
+        let mut reader = Reader::new(value, FLOW_BYTES)?;
         let (seen_ns, opened_ns, bytes) = (reader.u64()?, reader.u64()?, reader.u64()?);
         // packets_from_host, packets_to_host
         reader.skip(8)?;
         let marks = reader.u32()?.into();
-        Some((Reader(key).address()?, FlowSums { opened_ns, seen_ns, bytes, marks }))
+        let address = Reader::new(key, FLOW_KEY_BYTES)?.address()?;
+        Some((address, FlowSums { opened_ns, seen_ns, bytes, marks }))
     }
 }
 
@@ -153,8 +154,8 @@ pub(super) struct Entry {
 
 impl Entry {
     pub(super) fn read(key: &[u8], value: &[u8]) -> Option<Entry> {
-        let address = Reader(key).address()?;
-        let mut reader = Reader(value);
+        let address = Reader::new(key, ADDRESS_BYTES)?.address()?;
+        let mut reader = Reader::new(value, SERVED_HOST_BYTES)?;
         let (since_ns, seen_ns) = (reader.u64()?, reader.u64()?);
         let mac = reader.array::<8>()?;
         let mac = MacAddress([mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]]);
@@ -255,8 +256,8 @@ mod tests {
     #[test]
     fn connections_of_the_device_before_do_not_count() {
         let host = [0u8; 16];
-        let value = [100u64, 200, 0, 7, 0, 0].map(u64::to_ne_bytes).concat();
-        let value = [value, vec![0; 36]].concat();
+        let mut value = [100u64, 200, 0, 7, 0, 0].map(u64::to_ne_bytes).concat();
+        value.resize(SERVED_HOST_BYTES, 0);
         let entry = Entry::read(&host, &value).expect("whole");
         let flow = |opened_ns, seen_ns| FlowSums { opened_ns, seen_ns, bytes: 10, marks: 1 };
         let host = entry.with(&[flow(99, 900), flow(100, 300)], 1000);

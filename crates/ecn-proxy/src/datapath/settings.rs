@@ -119,6 +119,7 @@ impl InForce {
 
     pub(super) fn to_bytes(self, now_ns: u64) -> Vec<u8> {
         let lease_until = self.lease.map_or(0, |lease| now_ns.saturating_add(nanoseconds(lease)));
+        // enum ecn_sender_policy
         let sender = match self.policy {
             Policy::VirtualLoss => 0,
             Policy::Drop => 1,

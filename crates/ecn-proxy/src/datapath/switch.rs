@@ -4,8 +4,8 @@ use super::{Error, now_ns};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The kill switch of a [`Datapath`](super::Datapath), for any thread: it waits for nothing that the
-/// `Datapath` is busy with, a sweep of a full table for instance.
+/// The kill switch of a [`Datapath`](super::Datapath), for any thread. It works at once, even while the
+/// `Datapath` sweeps a full table.
 #[derive(Clone, Debug)]
 pub struct Switch {
     table: Arc<MapHandle>,
@@ -17,7 +17,7 @@ impl Switch {
         Switch { table: Arc::new(table), in_force: Arc::new(Mutex::new(in_force)) }
     }
 
-    /// Off: no packet is changed from now on; connections are still followed.
+    /// Off: the proxy edits no packet from now on, but still tracks connections.
     ///
     /// # Errors
     ///
@@ -35,7 +35,7 @@ impl Switch {
         let mut in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut in_force);
         let value = in_force.to_bytes(now_ns());
-        // Under the lock, so that the last change is what stands in the table.
+        // Under the lock, so that the table ends with the last change.
         self.table.update(&[0; 4], &value, MapFlags::ANY).map_err(doing("writing the settings"))
     }
 }

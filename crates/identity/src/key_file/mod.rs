@@ -180,11 +180,5 @@ impl fmt::Display for KeyFileError {
     }
 }
 
-impl Error for KeyFileError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Io { source, .. } => Some(source),
-            _ => None,
-        }
-    }
-}
+// Without `source`: `Display` prints the error behind this one already.
+impl Error for KeyFileError {}

@@ -32,7 +32,7 @@ impl Http {
         self.head = self.reader.take(bytes);
         match &self.head {
             Parsed::Partial => {
-                // An interim answer is none yet: the server may compute the page meanwhile.
+                // An interim answer does not count: the server may compute the page meanwhile.
                 talk.begun = self.reader.final_has_begun();
                 return;
             }

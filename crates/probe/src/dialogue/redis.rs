@@ -24,7 +24,7 @@ impl Redis {
     /// Takes the first line of a reply (RESP2): a string begins with its length, all others are one line.
     fn take(&mut self, line: &[u8], talk: &mut Talk) {
         match line.split_first() {
-            // A string that is none.
+            // The null string, which has no bytes.
             Some((b'$', b"-1")) => {}
             Some((b'$' | b'=', len)) => {
                 let len = std::str::from_utf8(len).ok().and_then(|text| text.parse::<u32>().ok());

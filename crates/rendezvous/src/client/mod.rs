@@ -352,7 +352,7 @@ impl Client {
         self.registration.refresh(now, &mut self.context);
     }
 
-    /// Starts anew over a new stream to the server, or after a new name resolution: registers,
+    /// Starts again over a new stream to the server, or after a new name resolution: registers,
     /// and sends again what was not acknowledged.
     pub fn restart(&mut self, now: Time) {
         self.registration.restart(now, &mut self.context);

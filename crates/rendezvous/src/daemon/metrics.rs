@@ -6,14 +6,15 @@ use windlass_metrics::Page;
 use super::streams::StreamCounters;
 use crate::server::Counters;
 
-/// Counters of a [`Daemon`](super::Daemon).
+/// Counters and gauges of a [`Daemon`](super::Daemon), at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Figures {
+    /// Start of the daemon, since 1970.
     pub(super) started: Time,
     /// Of the server.
     pub server: Counters,
     pub(super) streams: StreamCounters,
-    /// Datagrams that the system did not take.
+    /// Datagrams that the system refused to send.
     pub unsent: u64,
 }
 
@@ -31,8 +32,12 @@ pub(super) fn page(figures: &Figures) -> String {
     let counters = [
         ("received", server.received, "messages received"),
         ("sent", server.sent, "messages sent to hosts, without relayed datagrams"),
-        ("malformed", server.malformed, "messages that are none of the protocols spoken here"),
-        ("withheld", server.withheld, "answers longer than what an unverified address had sent"),
+        ("malformed", server.malformed, "messages of no supported protocol"),
+        (
+            "withheld",
+            server.withheld,
+            "answers not sent, because an unverified address would get more bytes than it had sent",
+        ),
         ("refused", server.refused, "requests refused"),
         ("bindings", server.bindings, "Binding requests answered (STUN)"),
         ("registered", server.registered, "registrations accepted"),
@@ -44,11 +49,11 @@ pub(super) fn page(figures: &Figures) -> String {
             server.relay_dropped,
             "datagrams for the relay without a permission, or above its rate",
         ),
-        ("unsent", *unsent, "datagrams that the system did not take"),
+        ("unsent", *unsent, "datagrams that the system refused to send"),
         ("streams_accepted", streams.accepted, "streams accepted (TCP and TLS)"),
         ("streams_refused", streams.refused, "streams not accepted, because there were too many"),
         ("streams_failed", streams.failed, "streams ended by an error"),
-        ("stream_messages_dropped", streams.dropped, "messages that a full stream did not take"),
+        ("stream_messages_dropped", streams.dropped, "messages dropped because a stream was full"),
     ];
     for (name, value, help) in counters {
         page.counter(name, help, value);

@@ -245,7 +245,7 @@ impl Daemon {
     ///
     /// # Errors
     ///
-    /// The system gives no events any more.
+    /// The system no longer reports events.
     pub fn run(&mut self, mut tick: impl FnMut()) -> io::Result<()> {
         loop {
             self.wait()?;

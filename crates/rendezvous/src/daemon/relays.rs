@@ -120,7 +120,7 @@ impl Relays {
         true
     }
 
-    /// Sends a datagram to a peer. False if the system did not take it.
+    /// Sends a datagram to a peer. False if the system refused it.
     pub(super) fn send(&self, allocation: AllocationId, to: SocketAddr, bytes: &[u8]) -> bool {
         let number = self.by_allocation.get(&allocation);
         number.is_some_and(|number| self.sockets[*number].1.send_to(bytes, to).is_ok())

@@ -37,7 +37,7 @@ pub(super) struct Sockets {
     /// [`Path::Udp`] has the number of an entry.
     endpoints: Vec<Endpoint>,
     buffers: Vec<u8>,
-    /// Datagrams that the system did not take.
+    /// Datagrams that the system refused to send.
     pub(super) unsent: u64,
 }
 
@@ -46,7 +46,7 @@ impl Sockets {
     ///
     /// # Errors
     ///
-    /// The address that cannot be had, and why.
+    /// The address that cannot be bound, and the system's error.
     pub(super) fn bind(addresses: &[SocketAddr]) -> Result<Sockets, (SocketAddr, io::Error)> {
         let bind = |address: &SocketAddr| bind(*address).map_err(|error| (*address, error));
         let bound: Vec<Bound> = addresses.iter().map(bind).collect::<Result<_, _>>()?;

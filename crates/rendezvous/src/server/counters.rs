@@ -8,9 +8,9 @@ pub struct Counters {
     pub received: u64,
     /// Messages sent to hosts, without relayed datagrams.
     pub sent: u64,
-    /// Messages that are none of the protocols spoken here.
+    /// Messages of no supported protocol.
     pub malformed: u64,
-    /// Answers that were not sent, because an unverified address would have got more than it sent.
+    /// Answers not sent, because an unverified address would get more bytes than it had sent.
     pub withheld: u64,
     /// Requests refused.
     pub refused: u64,

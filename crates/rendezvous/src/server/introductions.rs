@@ -63,7 +63,7 @@ pub(super) enum Unintroduced {
     Conflict,
     /// The share of the asking host's network is used up.
     Full,
-    /// There is none.
+    /// No host has registered the target, or no introduction has this name.
     Unknown,
     /// The message is a copy of an older one.
     Stale,

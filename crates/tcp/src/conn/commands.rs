@@ -148,7 +148,7 @@ impl Connection {
         }
     }
 
-    /// The carrier has found another path to the peer. The RTT is measured anew. Ends the back-off of
+    /// The carrier has found another path to the peer. The RTT is measured again. Ends the back-off of
     /// the timers, and makes those due at `now` that were backed off: their losses belong to the old
     /// path (RFC 6069 §3 gives the reasons). The caller then calls [`Connection::handle_timeout`].
     pub fn path_restored(&mut self, now: Time) {
@@ -160,7 +160,7 @@ impl Connection {
     }
 
     /// The path that the carrier has found is another one, not the old one again. As
-    /// [`Connection::path_restored`], and the congestion controller begins anew with its initial
+    /// [`Connection::path_restored`], and the congestion controller restarts with its initial
     /// window (RFC 9000 §9.4, RFC 9002 §7.2): what it knows is of the old path, and so are losses and
     /// marks of data that is in flight now.
     pub fn path_replaced(&mut self, now: Time) {

@@ -32,8 +32,8 @@ class CongestionEnv(Restorable, gymnasium.Env):
     def reset(
         self, *, seed: int | None = None, options: Mapping | None = None
     ) -> tuple[np.ndarray, dict]:
-        """Begins a run anew. A seed makes all later runs the same. Raises `ArgumentError` for one
-        that is none.
+        """Restarts the run. A seed makes all later runs the same. Raises `ArgumentError` for an
+        invalid seed.
         """
         super().reset(seed=None if seed is None else whole("seed", seed, 0))
         self._native.reset(0, int(self.np_random.integers(2**32)))

@@ -14,8 +14,8 @@ from windlass_lab.environments.spec import OBSERVATION, Restorable, Reward, Spec
 
 
 class CongestionVectorEnv(Restorable, gymnasium.vector.VectorEnv):
-    """Runs of one scenario with different seeds (Gymnasium's vector API). A run that is over begins
-    anew at the next step, whose action it ignores. They can be pickled and copied at any step.
+    """Runs of one scenario with different seeds (Gymnasium's vector API). A run that is over
+    restarts at the next step, whose action it ignores. They can be pickled and copied at any step.
     """
 
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
@@ -35,8 +35,8 @@ class CongestionVectorEnv(Restorable, gymnasium.vector.VectorEnv):
     def reset(
         self, *, seed: int | None = None, options: Mapping | None = None
     ) -> tuple[np.ndarray, dict]:
-        """Begins all runs anew. A seed makes all later runs the same. Raises `ArgumentError` for
-        one that is none.
+        """Restarts all runs. A seed makes all later runs the same. Raises `ArgumentError` for an
+        invalid seed.
         """
         super().reset(seed=None if seed is None else whole("seed", seed, 0))
         for member in range(self.num_envs):

@@ -33,7 +33,7 @@ class Found:
 
 
 def read(folders: list[Path]) -> list[Run]:
-    """The runs of folders of `kernels trace`. Raises `LabError` where a folder is none."""
+    """The runs of folders of `kernels trace`. Raises `LabError` for any other folder."""
     return [run for folder in folders for run in _of_folder(folder)]
 
 

@@ -41,8 +41,8 @@ def simulate(
 
     The same scenario and seed give the same numbers as `windlass sim run`. Other threads run
     meanwhile. Ctrl-C ends the run with `KeyboardInterrupt`. Numbers of NumPy and of the standard
-    library are taken like Python's own. Raises `ScenarioError`, or `ArgumentError` for a seed that
-    is none.
+    library are taken like Python's own. Raises `ScenarioError`, or `ArgumentError` for an invalid
+    seed.
     """
     native = load_native()
     origin, text = _text(scenario)

@@ -10,7 +10,7 @@ use serde_json::json;
 use std::time::Instant;
 use windlass_kernel_cc::{Error, Name, Parameters, flows, load, status, unload};
 
-/// Does what the arguments say.
+/// Runs a subcommand of `windlass cc`.
 pub(crate) fn main(command: Cc) -> Result<(), Failure> {
     match command {
         Cc::Load(args) => load_new_ecn(&args),

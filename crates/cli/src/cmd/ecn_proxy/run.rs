@@ -16,7 +16,7 @@ use windlass_ecn_proxy::daemon::{RunError, run};
 /// Between the figures of `stats --watch`.
 const WATCH: Duration = Duration::from_secs(1);
 
-/// Does what the arguments say.
+/// Runs a subcommand of `windlass ecn-proxy`.
 pub(crate) fn main(command: EcnProxy) -> Result<(), Failure> {
     match command {
         EcnProxy::Run(args) => run(settings::source(*args)?).map_err(|error| match error {

@@ -1,4 +1,4 @@
-//! Which form of `windlass link` is meant.
+//! Chooses the form of `windlass link` by its arguments.
 
 use super::args::{Link, LinkCommand};
 use super::file;
@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::stdout;
 use std::process::ExitCode;
 
-/// Does what the arguments say.
+/// Runs `windlass link` or its subcommand; returns the exit status.
 pub(crate) fn main(args: Link) -> Result<ExitCode, Failure> {
     if let Some(LinkCommand::Schema) = args.command {
         return stdout::line(&format!("{:#}", file::schema())).map(|()| ExitCode::SUCCESS);
@@ -29,7 +29,7 @@ fn run(args: Link) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Says why not.
+/// Fails, as the link emulator needs Linux.
 #[cfg(not(target_os = "linux"))]
 fn run(_: Link) -> Result<ExitCode, Failure> {
     Err(Failure::Work("link: TUN devices and namespaces as used here are a part of Linux".into()))

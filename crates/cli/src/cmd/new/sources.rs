@@ -27,7 +27,7 @@ pub(super) fn unpack(folder: &Path) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// It is none.
+/// The folder holds no checkout of Windlass, or cannot be read.
 pub(super) fn check(source: &Path) -> Result<PathBuf, Failure> {
     if !source.join("crates/cli/Cargo.toml").is_file() {
         let message = format!("--source {}: expected a checkout of Windlass", source.display());

@@ -4,7 +4,7 @@ use super::args::Probe;
 use crate::failure::Failure;
 use std::process::ExitCode;
 
-/// Says why not.
+/// Fails, as the probe needs Linux.
 pub(crate) fn main(_: Probe) -> Result<ExitCode, Failure> {
     Err(Failure::Work("probe: packet sockets as used here are a part of Linux".into()))
 }

@@ -23,7 +23,7 @@ struct Run {
     trace: Option<Trace>,
 }
 
-/// Does what the arguments say.
+/// Runs `windlass probe judge`; returns the exit status.
 pub(super) fn main(args: &Judge) -> Result<ExitCode, Failure> {
     let library = match &args.library {
         Some(file) => Library::read(&read(file)?).map_err(|error| input(file, error))?,

@@ -14,10 +14,12 @@ use windlass_probe::linux::{Driver, measure};
 use windlass_probe::session::{BurstOutcome, Outcome};
 use windlass_probe::{Session, Settings, Target};
 
+/// Exit status: measured, but undecided.
 const UNDECIDED: u8 = 3;
+/// Exit status: the server was not measured.
 const NOT_MEASURED: u8 = 4;
 
-/// Does what the arguments say.
+/// Runs `windlass probe` or its subcommand; returns the exit status.
 pub(crate) fn main(args: Probe) -> Result<ExitCode, Failure> {
     match args.command {
         Some(ProbeCommand::Survey(args)) => return survey::main(*args),
@@ -32,13 +34,15 @@ pub(crate) fn main(args: Probe) -> Result<ExitCode, Failure> {
         return Err(Failure::Input("HOST|URL: which server?".to_owned()));
     };
     let target = Target::parse_as(&target.text, settings.scheme).map_err(Failure::Input)?;
-    let exchanges = target.candidates.iter().all(|url| matches!(url.scheme(), "tcp" | "tls"));
-    if !exchanges && (args.how.send.is_some() || args.how.until.is_some()) {
+    // Targets `tcp` and `tls` take the exchange of --send and --until. Others have a protocol of their own.
+    let takes_exchange = target.candidates.iter().all(|url| matches!(url.scheme(), "tcp" | "tls"));
+    if !takes_exchange && (args.how.send.is_some() || args.how.until.is_some()) {
         let what = "--send, --until: they are for tcp://HOST:PORT and tls://HOST:PORT";
         return Err(Failure::Input(what.to_owned()));
     }
     let work = |error: std::io::Error| Failure::Work(format!("probe: {error}"));
     let mut driver = Driver::open().map_err(work)?;
+    // Ctrl-C ends the process with status 130, without an outcome.
     interrupt::watch();
     let mut session = Session::new(target, settings);
     let bar = bar(session.progress().1 as u64);
@@ -81,10 +85,8 @@ fn burst_exit_code(outcome: &BurstOutcome) -> ExitCode {
 
 fn exit_code(outcome: &Outcome) -> ExitCode {
     if let Some(controller) = &outcome.controller {
-        return match controller.why {
-            None => ExitCode::SUCCESS,
-            Some(_) => ExitCode::from(UNDECIDED),
-        };
+        let is_unknown = controller.why.is_some();
+        return if is_unknown { ExitCode::from(UNDECIDED) } else { ExitCode::SUCCESS };
     }
     match &outcome.verdict {
         Some(verdict) if verdict.is_decided() => ExitCode::SUCCESS,

@@ -9,16 +9,16 @@ use windlass_probe::dialogue::{Exchange, unescape};
 use windlass_probe::session::Family;
 use windlass_probe::{PARTS_POLITE, Settings, Test, tls};
 
-/// How to measure: `tests` unless others are asked for.
-pub(super) fn settings(letters: &[Test], args: &MeasureArgs) -> Result<Settings, Failure> {
+/// The settings of a measurement, without bursts. `tests` are those of `--tests`; `--split` replaces them.
+pub(super) fn settings(tests: &[Test], args: &MeasureArgs) -> Result<Settings, Failure> {
     let split: Vec<Test> = args.split.iter().map(|parts| Test::Split(*parts)).collect();
-    let mut tests: Vec<Test> = Vec::new();
-    for test in if split.is_empty() { letters } else { &split } {
-        if !tests.contains(test) {
-            tests.push(*test);
+    let mut chosen: Vec<Test> = Vec::new();
+    for test in if split.is_empty() { tests } else { &split } {
+        if !chosen.contains(test) {
+            chosen.push(*test);
         }
     }
-    let most = tests.iter().map(|test| test.parts()).max().unwrap_or(1);
+    let most = chosen.iter().map(|test| test.parts()).max().unwrap_or(1);
     if most > PARTS_POLITE && !args.force {
         return Err(Failure::Input(format!(
             "--split {most}: more than {PARTS_POLITE} ACKs for a segment burden the server and the \
@@ -27,7 +27,8 @@ pub(super) fn settings(letters: &[Test], args: &MeasureArgs) -> Result<Settings,
     }
     let tls = tls::client_config().map_err(|error| Failure::Work(format!("TLS: {error}")))?;
     Ok(Settings {
-        tests,
+        tests: chosen,
+        // Only `windlass probe` has an option for bursts. It fills them in.
         bursts: Vec::new(),
         runs: args.runs,
         acks: args.acks,
@@ -40,6 +41,7 @@ pub(super) fn settings(letters: &[Test], args: &MeasureArgs) -> Result<Settings,
             _ => None,
         },
         user_agent: args.user_agent.clone(),
+        // --cca also reports how the controller answers marks: it asks which ECN the server speaks.
         ecn: args.ecn || args.cca,
         controllers: args.cca.then(library).transpose()?,
         scheme: args.dialogue,

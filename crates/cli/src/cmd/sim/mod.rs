@@ -27,7 +27,7 @@ use args::Sim;
 use no_parquet as parquet;
 use serde_json::json;
 
-/// Does what the arguments say.
+/// Runs a subcommand of `windlass sim`.
 pub(crate) fn main(command: Sim) -> Result<(), Failure> {
     match command {
         Sim::Run(args) => run::main(&args),

@@ -53,7 +53,7 @@ impl From<windlass_split_ack::Error> for Stop {
     }
 }
 
-/// Does what the arguments say.
+/// Runs `windlass split-ack`; returns the exit status.
 pub(crate) fn main(args: &SplitAck) -> Result<ExitCode, Failure> {
     let code = work(args).unwrap_or_else(|stop| match stop {
         Stop::Status(status) => status,

@@ -19,7 +19,7 @@ use args::Tou;
 use perf::args::Perf;
 use std::process::ExitCode;
 
-/// Does what the arguments say.
+/// Runs a subcommand of `windlass tou`; returns the exit status.
 pub(crate) fn main(command: Tou) -> Result<ExitCode, Failure> {
     match command {
         Tou::Listen(args) => pipe::listen(&args),

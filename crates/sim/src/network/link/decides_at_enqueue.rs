@@ -1,4 +1,5 @@
-//! A channel whose queue decides at enqueue and keeps the order: drop-tail, RED, PIE.
+//! A channel whose queue decides at enqueue and keeps the order: DropTail, Red, Pie, FixedProbability,
+//! Sred, TcRed.
 //!
 //! The future of an enqueued packet is known: no other packet overtakes it and the queue does not drop
 //! it, so its transmission begins when those of the packets before it have ended. It is in flight at

@@ -149,7 +149,8 @@ impl Port {
     /// previous connection is in TIME-WAIT. The port number of `address` is 0.
     pub(crate) fn for_client(address: SocketAddr, limits: Limits) -> io::Result<PortRef> {
         let binding = Binding::of_this_thread(address, limits);
-        if let Some(port) = Port::take_reusable(binding, false) {
+        let urgent = false;
+        if let Some(port) = Port::take_reusable(binding, urgent) {
             return Ok(port);
         }
         match Port::bind(address, limits) {
@@ -157,7 +158,10 @@ impl Port {
                 port.lock().binding = Some(binding);
                 Ok(port)
             }
-            Err(error) => Port::take_reusable(binding, true).ok_or(error),
+            Err(error) => {
+                let urgent = true;
+                Port::take_reusable(binding, urgent).ok_or(error)
+            }
         }
     }
 

@@ -132,7 +132,8 @@ impl Port {
             return;
         };
         let mut wakers = Vec::new();
-        self.take(&slices, &metas[..count], 0, true, &mut wakers);
+        let (unanswered, end) = (0, true);
+        self.take(&slices, &metas[..count], unanswered, end, &mut wakers);
         drop(buffers);
         wake(&mut wakers);
         if !SHORT_IS_END || count == BATCH {

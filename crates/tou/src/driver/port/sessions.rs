@@ -1,4 +1,5 @@
-//! The companion of a port: its datagrams, and the paths of its sessions' datagrams.
+//! The companion of a port: its datagrams, and the paths of its sessions' datagrams. Every datagram
+//! passes here; without a companion it goes straight on.
 
 use super::{Port, PortState};
 use crate::driver::companion::{Companion, Destination, Own};

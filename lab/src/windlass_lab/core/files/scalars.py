@@ -59,5 +59,5 @@ def whole(name: str, value: object, least: int, most: int | None = None) -> int:
 
 
 def is_finite(value: object) -> bool:
-    """Whether it is a number, neither infinite nor NaN. A truth value is none."""
+    """Whether it is a number, neither infinite nor NaN. A truth value is no number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -33,7 +33,7 @@ const UNDER_WAY_S: f64 = 10.0;
 const UNDER_WAY_CCA: f64 = 30.0;
 const INTERRUPTED: u8 = 130;
 
-/// Does what the arguments say.
+/// Runs `windlass probe survey`; returns the exit status.
 pub(crate) fn main(args: Args) -> Result<ExitCode, Failure> {
     let settings = with_contact(settings(&args.tests, &args.how)?, args.contact.as_deref());
     let list = hosts::parse(&read(&args.file)?, settings.scheme)
@@ -108,7 +108,7 @@ fn run(
     Ok(ExitCode::from(INTERRUPTED))
 }
 
-/// Keeps what comes, and shows how far it is.
+/// Stores results as they arrive, and shows the progress.
 struct Keeper {
     results: Results,
     guesser: Option<Guesser>,

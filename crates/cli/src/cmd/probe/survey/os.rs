@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use windlass_probe::survey::{HostRow, RunRow};
 
-/// Hosts that nmap looks at at once.
+/// Runs of nmap at once.
 const THREADS: usize = 8;
 
 type Rows = (HostRow, Vec<RunRow>);
 
-/// Threads that let nmap guess, a host each.
+/// Threads that run nmap, each for one host at a time.
 pub(super) struct Guesser {
     questions: Sender<Rows>,
     answers: Receiver<Rows>,
@@ -22,7 +22,7 @@ pub(super) struct Guesser {
     open: usize,
 }
 
-/// Says if there is no nmap.
+/// Fails if nmap does not run here.
 pub(super) fn check() -> Result<(), String> {
     let quiet = Command::new("nmap").arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
     match quiet {
@@ -84,7 +84,7 @@ impl Guesser {
         rows
     }
 
-    /// A row that no thread has taken. Where a waiting thread holds the lock, there is none.
+    /// A row that no thread has taken. `None` if there is none, or if a waiting thread holds the lock.
     fn unasked(&self) -> Option<Rows> {
         self.taken.try_lock().ok()?.try_recv().ok()
     }

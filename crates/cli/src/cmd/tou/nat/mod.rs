@@ -24,7 +24,7 @@ struct Found {
     tcp443: Option<bool>,
 }
 
-/// Does what the arguments say.
+/// Runs `windlass tou nat`.
 pub(crate) fn main(args: &TouNat) -> Result<(), Failure> {
     interrupt::watch();
     let addresses = one_of_each_family(&args.via.resolve(args.family)?);

@@ -18,7 +18,7 @@ use windlass_tou_perf::{
 /// Without `--time` and `--bytes`.
 const DEFAULT_TIME: Span = Span::from_secs(10);
 
-/// Does what the arguments say.
+/// Runs `windlass tou perf client`.
 pub(crate) fn main(args: &PerfClient) -> Result<(), Failure> {
     if args.live {
         crate::live::check()?;

@@ -8,9 +8,11 @@ use crate::value::Local;
 use crate::{interrupt, registry, stdout};
 use std::sync::mpsc::Receiver;
 use windlass_tou::Options;
-use windlass_tou_perf::{BACKLOG, Controllers, Direction, FinishedTest, KEEP_ALIVE, Server};
+use windlass_tou_perf::{
+    BACKLOG, Controllers, Direction, FinishedTest, Interval, KEEP_ALIVE, Server,
+};
 
-/// Serves until a signal comes, or one test.
+/// Serves tests until a signal arrives, or a single test with `--one-off`.
 pub(crate) fn main(args: &PerfServer) -> Result<(), Failure> {
     let options = Options {
         ecn: true,
@@ -25,9 +27,10 @@ pub(crate) fn main(args: &PerfServer) -> Result<(), Failure> {
     };
     let server = Server::new(controllers, |peer, why| failure::error(format!("{peer}: {why}")));
     let open_streams = server.open_streams();
+    let exit_status = 0;
     interrupt::end_with(move || {
         open_streams.abort();
-        0
+        exit_status
     });
     let listener = Local { address: args.bind, port: args.port }.listen(args.family, &options)?;
     let local = listener.local_addr().map_err(|error| Failure::io("listen", &error))?;
@@ -40,7 +43,9 @@ fn report_all(finished: &Receiver<FinishedTest>, args: &PerfServer) -> Result<()
         let sends = test.direction == Direction::Down;
         match result {
             Ok(outcome) if args.json => {
-                stdout::line(&print::json(&test, peer, sends, &[], &outcome))?;
+                // Only the client collects intervals.
+                let no_intervals: &[Interval] = &[];
+                stdout::line(&print::json(&test, peer, sends, no_intervals, &outcome))?;
             }
             Ok(outcome) => {
                 stdout::line(&print::announcement(&test, peer))?;
@@ -53,5 +58,5 @@ fn report_all(finished: &Receiver<FinishedTest>, args: &PerfServer) -> Result<()
             return Ok(());
         }
     }
-    Err(Failure::Work("the port takes no connections any more".to_owned()))
+    Err(Failure::Work("the port no longer accepts connections".to_owned()))
 }
