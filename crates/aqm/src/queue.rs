@@ -3,9 +3,9 @@ use windlass_base::{Rng, Time};
 
 /// A queue in front of a link.
 ///
-/// A queue passes each packet that it drops to `dropped`, with the reason: the arriving packet, one
-/// that waited too long (CoDel), or a packet of the flow with the longest queue (FQ-CoDel). Every
-/// offered packet comes out exactly once, through `dropped` or from `dequeue`.
+/// A queue passes each packet that it drops to `dropped`, with the reason: the arriving packet, or one
+/// that it has taken, such as a packet that waited too long (CoDel). Every offered packet comes out
+/// exactly once, through `dropped` or from `dequeue`.
 pub trait Queue<P: Packet> {
     /// Enqueues a packet, perhaps with a mark, or drops it.
     fn enqueue(

@@ -1,4 +1,4 @@
-//! A channel whose queue decides at dequeue: CoDel, FQ-CoDel, and queues of other crates.
+//! A channel whose queue may drop a packet that it has taken, as CoDel does at dequeue.
 
 use super::interface::Interface;
 use super::queued_packet::QueuedPacket;

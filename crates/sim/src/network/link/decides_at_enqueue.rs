@@ -1,5 +1,4 @@
-//! A channel whose queue decides at enqueue and keeps the order: DropTail, Red, Pie, FixedProbability,
-//! Sred, TcRed.
+//! A channel whose queue decides at enqueue and keeps the order, as DropTail does.
 //!
 //! The future of an enqueued packet is known: no other packet overtakes it and the queue does not drop
 //! it, so its transmission begins when those of the packets before it have ended. It is in flight at

@@ -3,9 +3,9 @@
 //! A packet passes the parts of a channel in this order:
 //!
 //! 1. **Queue.** [`Channel::offer`] gives the packet to a queue of `windlass-aqm`, as a
-//!    [`QueuedPacket`](queued_packet::QueuedPacket). DropTail, Red, Pie, FixedProbability, Sred and
-//!    TcRed drop or mark at enqueue ([`decides_at_enqueue`]); CoDel, FQ-CoDel and custom queues at
-//!    dequeue ([`decides_at_dequeue`]).
+//!    [`QueuedPacket`](queued_packet::QueuedPacket). The list of disciplines in `windlass-aqm` says
+//!    which drop or mark at enqueue ([`decides_at_enqueue`]), and which at dequeue
+//!    ([`decides_at_dequeue`]).
 //! 2. **Transmitter** ([`transmitter`]). The device dequeues the packet and serializes it at the
 //!    channel's rate.
 //! 3. **Impairments** ([`impairments`]). The packet may be lost, or delayed for reordering.
