@@ -4,6 +4,7 @@
 
 mod bittorrent;
 mod exchange;
+mod finger;
 mod ftp;
 mod http;
 mod imap;

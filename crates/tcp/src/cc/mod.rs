@@ -9,6 +9,7 @@
 //! example. [`Window`] has the functions that controllers similar to Reno share.
 
 mod ack_trains;
+mod aimd;
 mod constant_increase;
 mod cubic;
 mod exit;
@@ -25,6 +26,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+pub use aimd::Aimd;
 pub use constant_increase::ConstantIncrease;
 pub use cubic::Cubic;
 pub use exit::HyStart;
@@ -315,5 +317,6 @@ controllers! {
     "vegas" => Vegas::default(),
     "cubic" => Cubic::default(),
     "new-ecn" => NewEcn::default(),
+    "aimd" => Aimd::default(),
     "none" => NoControl,
 }
