@@ -1,8 +1,7 @@
 use crate::{
     CoDel, CoDelConfig, ConfigError, Custom, CustomConfig, DropReason, DropTail, DropTailConfig,
-    FixedProbability, FixedProbabilityConfig, FqCoDel, FqCoDelConfig, HeadDrop, HeadDropConfig,
-    Packet, Pie, PieConfig, Queue, QueueFactory, Red, RedConfig, Sred, SredConfig, Stats, TcRed,
-    TcRedConfig,
+    FixedProbability, FixedProbabilityConfig, FqCoDel, FqCoDelConfig, Packet, Pie, PieConfig,
+    Queue, QueueFactory, Red, RedConfig, Sred, SredConfig, Stats, TcRed, TcRedConfig,
 };
 use alloc::sync::Arc;
 use windlass_base::{BitRate, Rng, Time};
@@ -35,8 +34,6 @@ macro_rules! disciplines {
             CoDel(CoDelConfig) decides at dequeue: |config, _| CoDel::new(*config);
             /// Deficit round robin over flows, with Controlled Delay in each.
             FqCoDel(FqCoDelConfig) decides at dequeue: |config, _| FqCoDel::new(*config);
-            /// First in, first out; the oldest packets make room.
-            HeadDrop(HeadDropConfig) decides at dequeue: |config, _| HeadDrop::new(*config);
             /// A discipline from outside this crate.
             Custom(CustomConfig) decides at dequeue: |config, rate| Custom::new(config, rate);
         }

@@ -1,4 +1,4 @@
-//! Queue disciplines: [`DropTail`], [`HeadDrop`], [`Red`] (adaptive and self-configuring RED are its options),
+//! Queue disciplines: [`DropTail`], [`Red`] (adaptive and self-configuring RED are its options),
 //! [`Sred`], [`CoDel`], [`FqCoDel`], [`Pie`], and [`TcRed`], which is RED as in Linux.
 //!
 //! The crate does no I/O. Time and randomness are arguments, so one discipline serves a simulated
@@ -91,7 +91,6 @@ mod error;
 mod fifo;
 mod fixed_probability;
 mod fq_codel;
-mod head_drop;
 mod limit;
 mod packet;
 mod pie;
@@ -110,7 +109,6 @@ pub use error::ConfigError;
 pub use fifo::{EarlyAction, Fifo};
 pub use fixed_probability::{FixedProbability, FixedProbabilityConfig};
 pub use fq_codel::{FqCoDel, FqCoDelConfig};
-pub use head_drop::{HeadDrop, HeadDropConfig};
 pub use limit::Limit;
 pub use packet::Packet;
 pub use pie::{Pie, PieConfig};

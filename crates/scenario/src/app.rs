@@ -3,7 +3,7 @@
 use crate::units::NoSettingsKeys;
 use windlass_base::Span;
 use windlass_keys::{Bytes, Positive, choice, keys};
-use windlass_sim::model::{OnOff, TcpApp};
+use windlass_sim::model::TcpApp;
 
 choice! {
     /// Amount and timing of the data that a TCP sender writes.
@@ -14,8 +14,6 @@ choice! {
         Transfer(TransferKeys) = "transfer",
         /// One transfer after the other, each on a connection of its own.
         Repeated(RepeatedKeys) = "repeated",
-        /// As much as the connection takes for a time, then nothing for a time, and so on.
-        OnOff(OnOffAppKeys) = "on-off",
     }
 }
 
@@ -41,18 +39,6 @@ keys! {
     }
 }
 
-keys! {
-    /// Settings of an application that is on and off.
-    struct OnOffAppKeys {
-        /// Time in which it writes.
-        on: Span,
-        /// Time in which it pauses.
-        off: Span,
-        /// Draw both from exponential distributions with these means. Default: false.
-        exponential: Option<bool>,
-    }
-}
-
 impl AppKeys {
     /// The application of the simulator.
     pub(crate) fn app(&self) -> TcpApp {
@@ -65,11 +51,6 @@ impl AppKeys {
                 exponential: keys.exponential.unwrap_or(false),
                 count: keys.count.map(|count| u64::from(count.0)),
             },
-            AppKeys::OnOff(keys) => TcpApp::OnOff(OnOff {
-                on: keys.on,
-                off: keys.off,
-                exponential: keys.exponential.unwrap_or(false),
-            }),
         }
     }
 }

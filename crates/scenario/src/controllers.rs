@@ -25,8 +25,6 @@ choice! {
         NewEcn(NewEcnKeys) = "new-ecn",
         /// Reno whose rate grows alike for all round-trip times (Floyd 1991), for experiments.
         ConstantIncrease(ConstantIncreaseKeys) = "constant-increase",
-        /// Additive increase, multiplicative decrease.
-        Aimd(AimdKeys) = "aimd",
         /// No congestion control, for experiments: the receiver's window alone limits the sender.
         None(NoSettingsKeys) = "none",
     }
@@ -54,16 +52,6 @@ impl Decode<Registry> for ControllerRef {
     fn schema(definitions: &mut Definitions<Registry>) -> serde_json::Value {
         let known = ControllerKeys::schema(definitions);
         custom::schema(known, &definitions.registry().controllers)
-    }
-}
-
-keys! {
-    /// Parameters of AIMD.
-    struct AimdKeys {
-        /// cwnd grows by so many segments in each round trip. Default: 1.
-        increase: Option<f64>,
-        /// cwnd and ssthresh are multiplied by this on congestion. Default: 0.5.
-        decrease: Option<f64>,
     }
 }
 
@@ -109,12 +97,6 @@ pub(crate) fn factory(
         Some(ControllerRef::Known(ControllerKeys::ConstantIncrease(keys))) => {
             let mut factory = cc::ConstantIncrease::default();
             factory.gain = keys.gain.unwrap_or(factory.gain);
-            return Some(Arc::new(factory));
-        }
-        Some(ControllerRef::Known(ControllerKeys::Aimd(keys))) => {
-            let mut factory = cc::Aimd::default();
-            factory.increase = keys.increase.unwrap_or(factory.increase);
-            factory.decrease = keys.decrease.unwrap_or(factory.decrease);
             return Some(Arc::new(factory));
         }
         // The others have no settings.

@@ -83,7 +83,7 @@ impl Hosts {
         }
     }
 
-    /// A flow's application opens a connection, or begins its next burst on the one it has.
+    /// A flow's application opens a connection.
     pub(crate) fn handle_start<R: Recorder>(
         &mut self,
         now: Time,
@@ -91,17 +91,11 @@ impl Hosts {
         network: &mut Network,
         cx: &mut Context<'_, R>,
     ) {
-        if self.begin_burst(now, flow, network, cx) {
-            return;
-        }
         let source = &mut self.sources[flow as usize];
-        let Some(writer) = source.open(now) else {
+        let Some(writer) = source.open() else {
             cx.records.unfinished -= 1;
             return;
         };
-        if let Some(burst) = writer.burst {
-            cx.events.schedule(burst.next, Event::Start { flow });
-        }
         let number = self.connections.len() as u32;
         source.current = Some(number);
         let spec = &self.flows[flow as usize];
@@ -123,27 +117,6 @@ impl Hosts {
         self.connections.push(Some(pair));
         self.drive_apart::<R, RECEIVER>(now, number, network, cx);
         self.drive_apart::<R, SENDER>(now, number, network, cx);
-    }
-
-    /// Begins a burst on the connection of a flow whose application writes in bursts. False for other
-    /// applications, and before the first connection.
-    fn begin_burst<R: Recorder>(
-        &mut self,
-        now: Time,
-        flow: u32,
-        network: &mut Network,
-        cx: &mut Context<'_, R>,
-    ) -> bool {
-        let source = &mut self.sources[flow as usize];
-        let Some(number) = source.current else { return false };
-        let Some(burst) = source.burst(now) else { return false };
-        if let Some(pair) = &mut self.connections[number as usize] {
-            cx.events.schedule(burst.next, Event::Start { flow });
-            pair.writer.burst = Some(burst);
-            pair.writer.fill(now, &mut pair.ends[SENDER].connection);
-            self.drive_apart::<R, SENDER>(now, number, network, cx);
-        }
-        true
     }
 
     /// A flow's application stops writing.

@@ -234,15 +234,13 @@ pub enum TcpApp {
         /// Number of transfers; `None`: until the end.
         count: Option<u64>,
     },
-    /// As much as the connection takes while on, and nothing while off; all on one connection.
-    OnOff(OnOff),
 }
 
 impl TcpApp {
     /// Bytes that each connection carries; `None`: no end.
     pub(crate) fn bytes(&self) -> Option<u64> {
         match self {
-            TcpApp::Bulk | TcpApp::OnOff(_) => None,
+            TcpApp::Bulk => None,
             TcpApp::Transfer { bytes } | TcpApp::Repeated { bytes, .. } => Some(*bytes),
         }
     }
@@ -260,9 +258,9 @@ impl TcpApp {
         }
     }
 
-    /// True if the application may act again after its start.
+    /// True if a connection may follow the first.
     pub(crate) fn repeats(&self) -> bool {
-        matches!(self, TcpApp::Repeated { .. } | TcpApp::OnOff(_))
+        matches!(self, TcpApp::Repeated { .. })
     }
 }
 

@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use windlass_base::Span;
-use windlass_sim::model::{Loss, OnOff, TcpApp};
+use windlass_sim::model::{Loss, TcpApp};
 use windlass_sim::{Scenario, Summary, run};
 
 fn result(scenario: &Scenario) -> Summary {
@@ -129,20 +129,6 @@ fn an_application_that_stops_closes_its_connection() {
     let ratio = stopped.delivered_segments as f64 / forever.delivered_segments as f64;
     // Data written before the stop, a send buffer full, is still delivered.
     assert!((0.5..0.7).contains(&ratio), "{ratio}");
-}
-
-#[test]
-fn an_application_that_is_off_half_the_time_sends_half_as_much() {
-    let delivered = |app| {
-        let mut scenario = two_hosts(app);
-        // Little is left to send when it pauses.
-        scenario.flows[0].sender.buffers.send = 64 << 10;
-        result(&scenario).delivered_segments as f64
-    };
-    let second = Span::from_secs(1);
-    let on_off = delivered(TcpApp::OnOff(OnOff { on: second, off: second, exponential: false }));
-    let ratio = on_off / delivered(TcpApp::Bulk);
-    assert!((0.4..0.6).contains(&ratio), "{ratio}");
 }
 
 #[test]

@@ -4,7 +4,6 @@ mod codel;
 mod drop_tail;
 mod fq_codel;
 mod harness;
-mod head_drop;
 mod pie;
 mod properties;
 mod red;

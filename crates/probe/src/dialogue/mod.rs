@@ -4,7 +4,6 @@
 
 mod bittorrent;
 mod exchange;
-mod finger;
 mod ftp;
 mod http;
 mod imap;

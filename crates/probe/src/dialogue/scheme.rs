@@ -2,7 +2,7 @@
 
 use super::talk::{Asked, decode};
 use super::{Dialogue, Exchange};
-use super::{bittorrent, finger, ftp, http, imap, nntp, plain, redis, rsync, smtp, ssh};
+use super::{bittorrent, ftp, http, imap, nntp, plain, redis, rsync, smtp, ssh};
 use url::Url;
 
 type Begin = fn(&Asked<'_>) -> Result<Dialogue, &'static str>;
@@ -23,7 +23,7 @@ const fn scheme(name: &'static str, port: u16, tls: bool, dialogue: Begin) -> Sc
     Scheme { name, port: if port == 0 { None } else { Some(port) }, tls, dialogue }
 }
 
-const SCHEMES: [Scheme; 19] = [
+const SCHEMES: [Scheme; 18] = [
     scheme("http", 80, false, http::dialogue),
     scheme("https", 443, true, http::dialogue),
     scheme("ftp", 21, false, ftp::dialogue),
@@ -39,7 +39,6 @@ const SCHEMES: [Scheme; 19] = [
     scheme("ssh", 22, false, ssh::dialogue),
     scheme("rsync", 873, false, rsync::dialogue),
     scheme("redis", 6379, false, redis::dialogue),
-    scheme("finger", 79, false, finger::dialogue),
     scheme("bittorrent", 0, false, bittorrent::dialogue),
     scheme("tcp", 0, false, plain::dialogue),
     scheme("tls", 0, true, plain::dialogue),

@@ -155,17 +155,6 @@ fn rsync_asks_for_the_list_or_for_a_file() {
 }
 
 #[test]
-fn finger_asks_in_one_line_and_takes_what_comes() {
-    let answer = &b"Login: root\r\nNo Plan.\r\n"[..];
-    for (url, query) in [("finger://h/", "\r\n"), ("finger://h/a%20b", "a b\r\n")] {
-        let (talk, sent) = converse(&dialogue(url), &[answer], 4);
-        assert_eq!(sent[0], query);
-        let state = (talk.asked, talk.begun, talk.ended, talk.trouble);
-        assert_eq!(state, (true, true, false, None));
-    }
-}
-
-#[test]
 fn ftp_opens_a_port_and_asks_for_the_file() {
     let replies: [&[u8]; 6] = [
         b"220 hello\r\n",

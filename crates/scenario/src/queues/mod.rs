@@ -6,7 +6,6 @@ mod codel;
 mod droptail;
 mod fixed_probability;
 mod fq_codel;
-mod head_drop;
 mod pie;
 mod red;
 mod sred;
@@ -19,7 +18,6 @@ use codel::CoDelKeys;
 use droptail::DropTailKeys;
 use fixed_probability::FixedProbabilityKeys;
 use fq_codel::FqCoDelKeys;
-use head_drop::HeadDropKeys;
 use pie::PieKeys;
 use red::{AdaptiveRedKeys, RedKeys, SelfConfiguringRedKeys};
 use serde_json::json;
@@ -71,8 +69,6 @@ disciplines! {
     Pie(PieKeys) = "pie",
     /// RED as Linux has it: the parameters of `tc red`, the arithmetic of its kernel.
     TcRed(TcRedKeys) = "tc-red",
-    /// First in, first out; what does not fit drops the oldest.
-    HeadDrop(HeadDropKeys) = "head-drop",
 }
 
 /// A discipline with its settings: one of Windlass's, or one of the registry's.

@@ -1,5 +1,5 @@
 use super::draw::{draw, start_time};
-use crate::model::{Flow, OnOff, TcpApp};
+use crate::model::{Flow, TcpApp};
 use windlass_base::{Rng, Span, Time};
 use windlass_tcp::Connection;
 
@@ -22,21 +22,12 @@ impl TcpSource {
     }
 
     /// Opens the next connection and returns its writer; `None` once the application opens no more.
-    pub(crate) fn open(&mut self, now: Time) -> Option<Writer> {
+    pub(crate) fn open(&mut self) -> Option<Writer> {
         if self.stopped {
             return None;
         }
         self.opened += 1;
-        let burst = self.burst(now);
-        Some(Writer { left: self.app.bytes(), burst, closed: false, stopped: false })
-    }
-
-    /// The burst that begins now; `None` for an application without pauses on a connection.
-    pub(crate) fn burst(&mut self, now: Time) -> Option<Burst> {
-        let TcpApp::OnOff(OnOff { on, off, exponential }) = self.app else { return None };
-        // A burst of no length would stop the clock.
-        let end = now + draw(on, exponential, &mut self.rng).max(Span::from_nanos(1));
-        Some(Burst { end, next: end + draw(off, exponential, &mut self.rng) })
+        Some(Writer { left: self.app.bytes(), closed: false, stopped: false })
     }
 
     /// A connection is done: how long until the next is opened, if any.
@@ -59,21 +50,11 @@ impl TcpSource {
     }
 }
 
-/// A time in which an application writes.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Burst {
-    end: Time,
-    /// When the next one begins.
-    pub(crate) next: Time,
-}
-
 /// Data that the application has not yet written to its connection.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Writer {
     /// Bytes; `None` for no end.
     left: Option<u64>,
-    /// Writes only until its end; `None`: at any time.
-    pub(crate) burst: Option<Burst>,
     closed: bool,
     stopped: bool,
 }
@@ -85,11 +66,7 @@ impl Writer {
             return;
         }
         match &mut self.left {
-            None => match self.burst {
-                None => drop(connection.write_endlessly()),
-                Some(burst) if now < burst.end => drop(connection.write(u64::MAX)),
-                Some(_) => {}
-            },
+            None => drop(connection.write_endlessly()),
             Some(left) => {
                 if *left > 0 {
                     *left -= connection.write(*left).unwrap_or(0);

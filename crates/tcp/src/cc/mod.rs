@@ -9,7 +9,6 @@
 //! example. [`Window`] has the functions that controllers similar to Reno share.
 
 mod ack_trains;
-mod aimd;
 mod constant_increase;
 mod cubic;
 mod exit;
@@ -26,7 +25,6 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-pub use aimd::Aimd;
 pub use constant_increase::ConstantIncrease;
 pub use cubic::Cubic;
 pub use exit::HyStart;
@@ -317,6 +315,5 @@ controllers! {
     "vegas" => Vegas::default(),
     "cubic" => Cubic::default(),
     "new-ecn" => NewEcn::default(),
-    "aimd" => Aimd::default(),
     "none" => NoControl,
 }

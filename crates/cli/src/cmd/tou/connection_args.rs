@@ -35,7 +35,7 @@ pub(crate) struct Verbosity {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The connection")]
 pub(crate) struct Transport {
-    /// Congestion controller: cubic, newreno, reno, vegas, new-ecn, tahoe, aimd; none: for experiments on
+    /// Congestion controller: cubic, newreno, reno, vegas, new-ecn, tahoe; none: for experiments on
     /// links of one's own. With perf client --reverse it is the server's
     #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = parse_cc)]
     pub cc: String,

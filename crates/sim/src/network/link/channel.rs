@@ -12,8 +12,8 @@ use crate::network::transit::Transit;
 use crate::packet::Slot;
 use crate::record::{Context, QueueRecord, Recorder};
 use windlass_aqm::{
-    CoDel, Config, ConfigError, Custom, Discipline, DropTail, FixedProbability, FqCoDel, HeadDrop,
-    Pie, Queue, Red, Sred, Stats, TcRed, disciplines,
+    CoDel, Config, ConfigError, Custom, Discipline, DropTail, FixedProbability, FqCoDel, Pie,
+    Queue, Red, Sred, Stats, TcRed, disciplines,
 };
 use windlass_base::{Rng, Time};
 
