@@ -12,7 +12,8 @@ use windlass_base::{Deadlines, Span, Time};
 use super::stream::Stream;
 use super::tls::{Progress, Security, Tls};
 use super::udp::canonical;
-use crate::server::{Buckets, Secret, Shares};
+use crate::server::shares::Shares;
+use crate::server::source::{Buckets, Secret};
 
 /// New streams of one network a second, and at once: each costs a handshake.
 const OPENED_PER_S: u32 = 20;

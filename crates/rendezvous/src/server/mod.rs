@@ -14,8 +14,8 @@ mod nonces;
 mod peers;
 mod registrations;
 mod relay;
-mod shares;
-mod source;
+pub(crate) mod shares;
+pub(crate) mod source;
 mod stun;
 
 use std::collections::VecDeque;
@@ -35,11 +35,7 @@ use nonces::{Newest, Nonces, Serial};
 use peers::Peers;
 use registrations::{Registration, Registrations, Unregistered};
 use relay::Relay;
-#[cfg(feature = "daemon")]
-pub(crate) use shares::Shares;
-use source::Credits;
-#[cfg(feature = "daemon")]
-pub(crate) use source::{Buckets, Secret};
+use source::{Buckets, Credits, Secret};
 
 pub use allocations::AllocationId;
 pub use config::{Config, Limits};
