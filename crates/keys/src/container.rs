@@ -1,25 +1,26 @@
 //! Values that hold others: with their location, optional, in a list, in a table.
 
-use crate::decode::{Context, Decode, Spot};
+use crate::decode::{Context, Decode};
 use crate::definitions::Definitions;
+use crate::problem::Location;
 use crate::tree::{Node, Value};
 use serde_json::json;
 
-/// A value with its spot.
+/// A value with its location, for problems that show only after the reading.
 #[derive(Clone, Debug)]
-pub struct At<T> {
+pub struct Located<T> {
     /// The value.
     pub value: T,
-    /// Where it stands.
-    pub spot: Spot,
+    /// Its location.
+    pub location: Location,
 }
 
-impl<R, T: Decode<R>> Decode<R> for At<T> {
+impl<R, T: Decode<R>> Decode<R> for Located<T> {
     const EXPECTED: &'static str = T::EXPECTED;
 
     fn decode(node: &Node, context: &mut Context<R>) -> Option<Self> {
-        let spot = context.spot(node.location);
-        T::decode(node, context).map(|value| At { value, spot })
+        let location = context.location(node.position);
+        T::decode(node, context).map(|value| Located { value, location })
     }
 
     fn schema(definitions: &mut Definitions<R>) -> serde_json::Value {
@@ -70,7 +71,7 @@ impl<R, T: Decode<R>> Decode<R> for Vec<T> {
 
 /// A table whose keys are names that the user chooses.
 #[derive(Clone, Debug)]
-pub struct Named<T>(pub Vec<(String, At<T>)>);
+pub struct Named<T>(pub Vec<(String, Located<T>)>);
 
 impl<R, T: Decode<R>> Decode<R> for Named<T> {
     const EXPECTED: &'static str = "a table";
@@ -79,10 +80,10 @@ impl<R, T: Decode<R>> Decode<R> for Named<T> {
         let Some(entries) = node.table() else {
             return context.unexpected::<Self, _>(node);
         };
-        let read: Vec<Option<(String, At<T>)>> = entries
+        let read: Vec<Option<(String, Located<T>)>> = entries
             .iter()
             .map(|entry| {
-                let value = context.within(&entry.key, |c| At::<T>::decode(&entry.node, c));
+                let value = context.within(&entry.key, |c| Located::<T>::decode(&entry.node, c));
                 value.map(|value| (entry.key.clone(), value))
             })
             .collect();

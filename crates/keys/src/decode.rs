@@ -1,7 +1,7 @@
 //! From the tree of a document to typed keys.
 
 use crate::definitions::Definitions;
-use crate::problem::{Diagnostic, Location};
+use crate::problem::{Diagnostic, Location, Position};
 use crate::tree::{KeyValue, Node, Value};
 use std::path::{Path, PathBuf};
 use windlass_base::suggest::did_you_mean;
@@ -89,30 +89,27 @@ impl<R> Context<R> {
     pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
         let Context { mut diagnostics, misplaced, .. } = self;
         diagnostics.retain(|diagnostic| {
-            !(misplaced.contains(&diagnostic.key) && diagnostic.message.starts_with("missing"))
+            !(misplaced.contains(&diagnostic.location.key)
+                && diagnostic.message.starts_with("missing"))
         });
         diagnostics
     }
 
     /// Reports a problem of the value at the present path.
-    pub fn wrong(&mut self, location: Location, message: String) {
-        let key = self.path.join(".");
-        self.diagnostics.push(Diagnostic { location, key, message });
+    pub fn wrong(&mut self, position: Position, message: String) {
+        let location = self.location(position);
+        self.diagnostics.push(Diagnostic { location, message });
     }
 
     /// Reports that the value at the present path is not a `T`.
     pub fn unexpected<T: Decode<R>, U>(&mut self, node: &Node) -> Option<U> {
-        self.wrong(node.location, format!("expected {}, found {}", T::EXPECTED, node.shown()));
+        self.wrong(node.position, format!("expected {}, found {}", T::EXPECTED, node.shown()));
         None
     }
 
     /// Reports a problem of a value that was read before.
-    pub fn wrong_at(&mut self, spot: &Spot, message: String) {
-        self.diagnostics.push(Diagnostic {
-            location: spot.location,
-            key: spot.key.clone(),
-            message,
-        });
+    pub fn wrong_at(&mut self, location: &Location, message: String) {
+        self.diagnostics.push(Diagnostic { location: location.clone(), message });
     }
 
     /// Calls `body` one step further down the path.
@@ -132,7 +129,7 @@ impl<R> Context<R> {
         self.within(key, |context| match table.get(key) {
             Some(node) => T::decode(node, context),
             None => T::missing().or_else(|| {
-                context.wrong(table.location, format!("missing: expected {}", T::EXPECTED));
+                context.wrong(table.position, format!("missing: expected {}", T::EXPECTED));
                 None
             }),
         })
@@ -161,12 +158,12 @@ impl<R> Context<R> {
         } else {
             format!("unknown key{}", did_you_mean(key, names))
         };
-        self.within(key, |context| context.wrong(entry.key_location, message));
+        self.within(key, |context| context.wrong(entry.key_position, message));
     }
 
-    /// The present path, for later messages.
-    pub fn spot(&self, location: Location) -> Spot {
-        Spot { location, key: self.path.join(".") }
+    /// The location of the value at the present path, for later messages.
+    pub fn location(&self, position: Position) -> Location {
+        Location { position, key: self.path.join(".") }
     }
 
     /// The index of the word among `names`; reports a problem otherwise. `what` is the noun for them in
@@ -193,17 +190,8 @@ impl<R> Context<R> {
         } else {
             format!("expected {what}, found {}{near}", node.shown())
         };
-        self.wrong(node.location, message);
+        self.wrong(node.position, message);
     }
-}
-
-/// The location of a value, for checks that need several values.
-#[derive(Clone, Debug)]
-pub struct Spot {
-    /// Where the value stands.
-    pub location: Location,
-    /// The dotted path of its key.
-    pub key: String,
 }
 
 /// The one of `kinds` that a node names, alone or as `kind` of a table. `what` is the noun for them in
@@ -221,7 +209,7 @@ pub fn kind_of<T: Decode<R>, R>(
             None => {
                 let list = kinds.join(", ");
                 let message = format!("missing: expected the kind of {what} ({list})");
-                context.within("kind", |context| context.wrong(node.location, message));
+                context.within("kind", |context| context.wrong(node.position, message));
                 None
             }
         },

@@ -199,7 +199,7 @@ macro_rules! text {
                     return context.unexpected::<Self, _>(node);
                 };
                 let parsed = $parse(text.as_str());
-                parsed.map_err(|error| context.wrong(node.location, error.to_string())).ok().map($name)
+                parsed.map_err(|error| context.wrong(node.position, error.to_string())).ok().map($name)
             }
 
             fn schema(_: &mut $crate::Definitions<R>) -> $crate::expanded::Json {

@@ -1,24 +1,31 @@
-//! Problems of a document, with their locations in the user's input.
+//! Problems of a document, with their positions in the user's input.
 
 use core::fmt;
 
-/// A location in the user's input.
+/// A position in the user's input: the half of a [`Location`] that the parser knows.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Location {
-    /// Not known: the input is JSON.
-    Whole,
+pub enum Position {
+    /// Unknown, as in JSON and for a value that the program makes.
+    Unknown,
     /// At this byte of the file.
     Offset(usize),
     /// In the override with this index.
     Override(usize),
 }
 
-/// A problem before its location is turned into text.
+/// The location of a value: its position, and the path to it through the document.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Location {
+    /// Its position in the input.
+    pub position: Position,
+    /// The dotted path of its key; empty for the whole document.
+    pub key: String,
+}
+
+/// A problem before its position is turned into text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Diagnostic {
     pub location: Location,
-    /// Dotted path of the key; empty for an error of syntax.
-    pub key: String,
     pub message: String,
 }
 
@@ -26,7 +33,7 @@ pub(crate) struct Diagnostic {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// File, line and column; or the argument, for a value of `--set`.
-    pub place: String,
+    pub position: String,
     /// The dotted path of the key, as `--set` takes it; empty for an error of syntax.
     pub key: String,
     /// The error, and the expected value.
@@ -47,13 +54,14 @@ impl Problems {
         diagnostics.sort();
         // An error in options that several flows share is found once for each flow.
         diagnostics.dedup_by(|a, b| {
+            let (here, there) = (&a.location, &b.location);
             a.message == b.message
-                && a.location == b.location
-                && (a.location != Location::Whole || a.key == b.key)
+                && here.position == there.position
+                && (here.position != Position::Unknown || here.key == there.key)
         });
         let problems = diagnostics.into_iter().map(|diagnostic| Problem {
-            place: locate(origin, text, overrides, diagnostic.location),
-            key: diagnostic.key,
+            position: shown(origin, text, overrides, diagnostic.location.position),
+            key: diagnostic.location.key,
             message: diagnostic.message,
         });
         Problems(problems.collect())
@@ -65,15 +73,16 @@ impl Problems {
     }
 }
 
-fn locate(origin: &str, text: Option<&str>, overrides: &[String], location: Location) -> String {
-    match (location, text) {
-        (Location::Offset(offset), Some(text)) => {
+/// The position as a message shows it.
+fn shown(origin: &str, text: Option<&str>, overrides: &[String], position: Position) -> String {
+    match (position, text) {
+        (Position::Offset(offset), Some(text)) => {
             let before = text.get(..offset).unwrap_or(text);
             let line = before.matches('\n').count() + 1;
             let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
             format!("{origin}:{line}:{column}")
         }
-        (Location::Override(index), _) => {
+        (Position::Override(index), _) => {
             format!("--set {}", overrides.get(index).map_or("", String::as_str))
         }
         _ => origin.to_owned(),
@@ -82,7 +91,7 @@ fn locate(origin: &str, text: Option<&str>, overrides: &[String], location: Loca
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.place)?;
+        write!(f, "{}: ", self.position)?;
         if !self.key.is_empty() {
             write!(f, "{}: ", self.key)?;
         }

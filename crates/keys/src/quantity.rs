@@ -91,7 +91,7 @@ impl Quantity {
             _ => String::new(),
         };
         let message = format!("expected {}, found {}{why}{near}", self.expected, node.shown());
-        context.wrong(node.location, message);
+        context.wrong(node.position, message);
         None
     }
 

@@ -6,7 +6,7 @@ use crate::problem::Problems;
 use crate::tree::{self, Node};
 use std::path::{Path, PathBuf};
 
-/// Reads a document, and names the place of each problem in it.
+/// Reads a document, and names the location of each problem in it.
 #[derive(Clone, Debug)]
 pub struct Reader<'a, R> {
     origin: &'a str,

@@ -1,14 +1,14 @@
-//! TOML and JSON as one tree whose nodes have locations.
+//! TOML and JSON as one tree whose nodes have positions.
 
-use crate::problem::{Diagnostic, Location};
+use crate::problem::{Diagnostic, Location, Position};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value and its location.
+/// A value and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Where it stands.
-    pub location: Location,
+    /// Its position in the input.
+    pub position: Position,
     /// The value.
     pub value: Value,
 }
@@ -38,16 +38,16 @@ pub enum Value {
 pub struct KeyValue {
     /// The key.
     pub key: String,
-    /// Where the key stands.
-    pub key_location: Location,
+    /// The key's position.
+    pub key_position: Position,
     /// Its value.
     pub node: Node,
 }
 
 impl Node {
-    /// A text at no known place.
+    /// A text that stands in no input.
     pub fn text(text: &str) -> Node {
-        Node { location: Location::Whole, value: Value::Text(text.to_owned()) }
+        Node { position: Position::Unknown, value: Value::Text(text.to_owned()) }
     }
 
     /// The entries of a table; `None` for any other value.
@@ -96,8 +96,10 @@ impl Node {
 pub(crate) fn parse_toml(text: &str) -> (Node, Vec<Diagnostic>) {
     let (root, errors) = DeTable::parse_recoverable(text);
     let diagnostics = errors.iter().map(|error| Diagnostic {
-        location: Location::Offset(error.span().map_or(0, |span| span.start)),
-        key: String::new(),
+        location: Location {
+            position: Position::Offset(error.span().map_or(0, |span| span.start)),
+            key: String::new(),
+        },
         message: match (error.message(), error.span()) {
             ("duplicate key", Some(span)) => {
                 format!("{} is there already", text.get(span).unwrap_or("the key"))
@@ -105,17 +107,17 @@ pub(crate) fn parse_toml(text: &str) -> (Node, Vec<Diagnostic>) {
             (message, _) => message.replace('\n', ", "),
         },
     });
-    let node = Node { location: Location::Offset(0), value: table(root.get_ref(), &location_of) };
+    let node = Node { position: Position::Offset(0), value: table(root.get_ref(), &position_of) };
     (node, diagnostics.collect())
 }
 
-/// Parses one TOML value, which stands at `location`.
-pub(crate) fn parse_toml_value(text: &str, location: Location) -> Option<Node> {
+/// Parses one TOML value. It and all that it holds have `position`.
+pub(crate) fn parse_toml_value(text: &str, position: Position) -> Option<Node> {
     let value = DeValue::parse(text).ok()?;
-    Some(from_toml(&value, &|_| location))
+    Some(from_toml(&value, &|_| position))
 }
 
-/// The tree of a JSON value, which has no places.
+/// The tree of a JSON value, which has no positions.
 pub(crate) fn from_json(json: &serde_json::Value) -> Node {
     use serde_json::Value as Json;
     let value = match json {
@@ -133,22 +135,22 @@ pub(crate) fn from_json(json: &serde_json::Value) -> Node {
                 .iter()
                 .map(|(key, value)| KeyValue {
                     key: key.clone(),
-                    key_location: Location::Whole,
+                    key_position: Position::Unknown,
                     node: from_json(value),
                 })
                 .collect(),
         ),
     };
-    Node { location: Location::Whole, value }
+    Node { position: Position::Unknown, value }
 }
 
-type LocationOf<'a> = &'a dyn Fn(usize) -> Location;
+type PositionOf<'a> = &'a dyn Fn(usize) -> Position;
 
-fn location_of(offset: usize) -> Location {
-    Location::Offset(offset)
+fn position_of(offset: usize) -> Position {
+    Position::Offset(offset)
 }
 
-fn from_toml(spanned: &Spanned<DeValue<'_>>, location_of: LocationOf<'_>) -> Node {
+fn from_toml(spanned: &Spanned<DeValue<'_>>, position_of: PositionOf<'_>) -> Node {
     let value = match spanned.get_ref() {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
@@ -159,21 +161,21 @@ fn from_toml(spanned: &Spanned<DeValue<'_>>, location_of: LocationOf<'_>) -> Nod
         DeValue::Boolean(truth) => Value::Bool(*truth),
         DeValue::Datetime(date) => Value::Other(format!("the date {date}")),
         DeValue::Array(items) => {
-            Value::List(items.iter().map(|item| from_toml(item, location_of)).collect())
+            Value::List(items.iter().map(|item| from_toml(item, position_of)).collect())
         }
-        DeValue::Table(entries) => table(entries, location_of),
+        DeValue::Table(entries) => table(entries, position_of),
     };
-    Node { location: location_of(spanned.span().start), value }
+    Node { position: position_of(spanned.span().start), value }
 }
 
-fn table(entries: &DeTable<'_>, location_of: LocationOf<'_>) -> Value {
+fn table(entries: &DeTable<'_>, position_of: PositionOf<'_>) -> Value {
     Value::Table(
         entries
             .iter()
             .map(|(key, value)| KeyValue {
                 key: key.get_ref().to_string(),
-                key_location: location_of(key.span().start),
-                node: from_toml(value, location_of),
+                key_position: position_of(key.span().start),
+                node: from_toml(value, position_of),
             })
             .collect(),
     )

@@ -193,7 +193,7 @@ impl<R> Decode<R> for Version {
             Value::Integer(1) => Some(Version),
             Value::Integer(found) if u32::try_from(found).is_ok() => {
                 let message = format!("expected 1, the only version there is, found {found}");
-                context.wrong(node.location, message);
+                context.wrong(node.position, message);
                 None
             }
             _ => context.unexpected::<Self, _>(node),
@@ -216,7 +216,7 @@ impl<R> Decode<R> for FilePath {
     fn decode(node: &Node, context: &mut Context<R>) -> Option<Self> {
         let Value::Text(text) = &node.value else { return context.unexpected::<Self, _>(node) };
         let path = in_folder(context.directory(), text);
-        path.map_err(|message| context.wrong(node.location, message)).ok().map(FilePath)
+        path.map_err(|message| context.wrong(node.position, message)).ok().map(FilePath)
     }
 
     fn schema(_: &mut Definitions<R>) -> serde_json::Value {

@@ -61,7 +61,7 @@ fn every_problem_of_a_text_has_its_line_and_key() {
     let text = FOUR_FLOWS.replace("\"60s\"", "\"60 parsecs\"").replace("p_max = 0.1", "p_max = 7");
     let problems = Session::new(&text, false).expect_err("two mistakes");
     assert!(problems.len() >= 2, "{problems:?}");
-    assert_eq!(problems[0].place, "scenario.toml:4:12");
+    assert_eq!(problems[0].position, "scenario.toml:4:12");
     assert_eq!(problems[0].key, "duration");
     assert!(problems[0].message.contains("parsecs"), "{}", problems[0].message);
 }

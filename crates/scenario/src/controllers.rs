@@ -4,7 +4,7 @@ use crate::custom::{self, Found};
 use crate::registry::{Context, Registry};
 use crate::units::NoSettingsKeys;
 use std::sync::Arc;
-use windlass_keys::{At, Decode, Definitions, Node, choice, keys};
+use windlass_keys::{Decode, Definitions, Located, Node, choice, keys};
 use windlass_tcp::Profile;
 use windlass_tcp::cc::{self, ControllerFactory};
 
@@ -80,7 +80,7 @@ keys! {
 /// which has the options that stand beside the controller. `None` after reporting that this build has
 /// none of the name.
 pub(crate) fn factory(
-    chosen: Option<&At<ControllerRef>>,
+    chosen: Option<&Located<ControllerRef>>,
     profile: Profile,
     cubic: cc::Cubic,
     context: &mut Context,
@@ -108,7 +108,7 @@ pub(crate) fn factory(
     }
     let factory = cc::by_name(name);
     if let (None, Some(chosen)) = (&factory, chosen) {
-        context.wrong_at(&chosen.spot, format!("this build has no controller {name:?}"));
+        context.wrong_at(&chosen.location, format!("this build has no controller {name:?}"));
     }
     factory
 }

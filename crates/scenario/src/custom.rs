@@ -35,7 +35,7 @@ pub(crate) fn find<T, Known: Decode<Registry>>(
     match (kind.build)(settings) {
         Ok(built) => Some(Found::Custom(built)),
         Err(message) => {
-            context.wrong(node.location, format!("{name}: {message}"));
+            context.wrong(node.position, format!("{name}: {message}"));
             None
         }
     }

@@ -46,7 +46,7 @@ pub use windlass_keys::{Problem, Problems};
 use keys::ScenarioKeys;
 use registry::Context;
 use std::path::Path;
-use windlass_keys::{At, Decode, Node, Reader};
+use windlass_keys::{Decode, Located, Node, Reader};
 
 /// Reads the TOML text of a scenario. Messages refer to the text as `origin`, usually its path, and the
 /// paths of traces are relative to its directory. `overrides` are `key=value` arguments that replace
@@ -115,8 +115,8 @@ impl Registry {
         value: &serde_json::Value,
     ) -> Result<windlass_aqm::Config, Problems> {
         Reader::new(origin, self.clone()).json(value, |root, context| {
-            let At { value: kind, spot } = At::<QueueKind>::decode(root, context)?;
-            Some(kind.config(&spot, context))
+            let Located { value: kind, location } = Located::<QueueKind>::decode(root, context)?;
+            Some(kind.config(&location, context))
         })
     }
 

@@ -3,11 +3,11 @@
 use crate::registry::Context;
 use std::collections::BTreeSet;
 use windlass_base::suggest::did_you_mean;
-use windlass_keys::{At, Name};
+use windlass_keys::{Located, Name};
 
 /// The position of a name among `names`. Reports an unknown name with the known ones.
 pub(crate) fn look_up(
-    name: &At<String>,
+    name: &Located<String>,
     what: &str,
     names: &[String],
     context: &mut Context,
@@ -18,7 +18,7 @@ pub(crate) fn look_up(
         // A suggestion replaces the list, which would name the suggested one again.
         let list = if near.is_empty() { list_of(names) } else { String::new() };
         let message = format!("expected {what}{list}, found {:?}{near}", name.value);
-        context.wrong_at(&name.spot, message);
+        context.wrong_at(&name.location, message);
     }
     found
 }
@@ -37,11 +37,11 @@ fn list_of(names: &[String]) -> String {
 }
 
 /// Reports every repeated name.
-pub(crate) fn check_unique(names: &[At<Name>], what: &str, context: &mut Context) {
+pub(crate) fn check_unique(names: &[Located<Name>], what: &str, context: &mut Context) {
     let mut seen = BTreeSet::new();
     for name in names {
         if !seen.insert(&name.value.0) {
-            context.wrong_at(&name.spot, format!("there is {what} {:?} already", name.value.0));
+            context.wrong_at(&name.location, format!("there is {what} {:?} already", name.value.0));
         }
     }
 }

@@ -165,7 +165,7 @@ impl<R> Decode<R> for PortRange {
             Value::Text(ports) => value::parse_ports(ports),
             _ => return context.unexpected::<Self, _>(node),
         };
-        ports.map_err(|message| context.wrong(node.location, message)).ok().map(PortRange)
+        ports.map_err(|message| context.wrong(node.position, message)).ok().map(PortRange)
     }
 
     fn schema(_: &mut Definitions<R>) -> serde_json::Value {

@@ -2,25 +2,25 @@ use super::tcp::TcpKeys;
 use crate::app::AppKeys;
 use crate::units::PacketBytes;
 use windlass_base::{BitRate, Span};
-use windlass_keys::{At, Name, Positive, keys};
+use windlass_keys::{Located, Name, Positive, keys};
 
 keys! {
     /// A TCP flow, or several of the same kind.
     struct FlowKeys {
         /// Its name in results. Default: flow1, flow2, ... by position.
-        name: Option<At<Name>>,
+        name: Option<Located<Name>>,
         /// The sending host; "each": one flow from every sender of the shorthand.
-        from: At<String>,
+        from: Located<String>,
         /// The receiving host. Default with a shorthand: the host at the other end.
-        to: Option<At<String>>,
+        to: Option<Located<String>>,
         /// Number of flows, which are named NAME.1, NAME.2, ... Default: 1.
-        count: Option<At<Positive>>,
+        count: Option<Located<Positive>>,
         /// When the application starts. Default: 0s.
-        start: Option<At<Span>>,
+        start: Option<Located<Span>>,
         /// With `count` or "each": delay of each flow's start after the one before. Default: 0s.
         start_step: Option<Span>,
         /// When the application stops writing. Default: never.
-        stop: Option<At<Span>>,
+        stop: Option<Located<Span>>,
         /// Amount and timing of the data that the application writes. Default: bulk.
         app: Option<AppKeys>,
         #flatten tcp: TcpKeys,
@@ -31,21 +31,21 @@ keys! {
     /// A UDP source: constant bit rate, all the time or in bursts.
     struct UdpKeys {
         /// Its name in results. Default: udp1, udp2, ... by position.
-        name: Option<At<Name>>,
+        name: Option<Located<Name>>,
         /// The sending host.
-        from: At<String>,
+        from: Located<String>,
         /// The receiving host. Default with a shorthand: the host at the other end.
-        to: Option<At<String>>,
+        to: Option<Located<String>>,
         /// Size of a packet, IP and UDP headers included.
         packet_bytes: PacketBytes,
         /// Rate while it is on.
         rate: BitRate,
         /// When it starts. Default: 0s.
-        start: Option<At<Span>>,
+        start: Option<Located<Span>>,
         /// When it stops. Default: never.
-        stop: Option<At<Span>>,
+        stop: Option<Located<Span>>,
         /// Bursts. Default: always on.
-        on_off: Option<At<OnOffKeys>>,
+        on_off: Option<Located<OnOffKeys>>,
     }
 }
 

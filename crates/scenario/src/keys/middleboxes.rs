@@ -1,7 +1,7 @@
 use crate::custom::{self, Found};
 use crate::registry::{Context, Registry};
 use std::sync::Arc;
-use windlass_keys::{At, Decode, Definitions, Node, choice, keys, words};
+use windlass_keys::{Decode, Definitions, Located, Node, choice, keys, words};
 use windlass_sim::MiddleboxFactory;
 
 choice! {
@@ -16,15 +16,15 @@ keys! {
     /// An ECN proxy.
     struct EcnProxyKeys {
         /// The node that hosts it: a router that all packets of the served hosts pass.
-        node: At<String>,
+        node: Located<String>,
         /// The hosts that it serves.
-        served: Vec<At<String>>,
+        served: Vec<Located<String>>,
         /// How the proxy signals marks to their senders. Default: virtual-loss.
         policy: Option<SenderPolicyKeys>,
         /// Use virtual losses and ECT for senders without SACK too. Default: false.
-        without_sack: Option<At<bool>>,
+        without_sack: Option<Located<bool>>,
         /// Do not request ECN on a retransmitted SYN (RFC 3168 section 6.1.1.1). Default: true.
-        fallback: Option<At<bool>>,
+        fallback: Option<Located<bool>>,
     }
 }
 
@@ -56,7 +56,7 @@ pub(crate) enum MiddleboxRef {
 /// A middlebox of the registry, and the node that hosts it.
 #[derive(Clone, Debug)]
 pub(crate) struct CustomMiddlebox {
-    pub(crate) node: At<String>,
+    pub(crate) node: Located<String>,
     pub(crate) factory: Arc<dyn MiddleboxFactory>,
 }
 

@@ -1,6 +1,6 @@
 //! Every key that a scenario may have.
 
-use windlass_keys::{At, FreeTable, Name, Named, Version, keys};
+use windlass_keys::{FreeTable, Located, Name, Named, Version, keys};
 
 mod flows;
 mod middleboxes;
@@ -28,17 +28,17 @@ keys! {
     /// An experiment: a topology, the flows that cross it, and its duration.
     struct ScenarioKeys {
         /// Version of the format: 1.
-        schema: At<Version>,
+        schema: Located<Version>,
         /// A short name, also that of the results.
         name: Name,
         /// The purpose of the experiment, in a sentence.
         description: Option<String>,
         /// Simulated time.
-        duration: At<Span>,
+        duration: Located<Span>,
         /// End as soon as every TCP flow is done; `duration` is the most. Default: false.
         until_done: Option<bool>,
         /// The steady window begins here and lasts to the end. Default: the whole run.
-        steady_from: Option<At<Span>>,
+        steady_from: Option<Located<Span>>,
         /// Seed of the random stream unless the command line gives one. Default: 1.
         seed: Option<u64>,
         /// Upper bound of a uniform draw that is added to every start time. Default: none.
@@ -52,22 +52,22 @@ keys! {
         /// Queue disciplines by name, for links to refer to.
         queues: Option<Named<QueueKind>>,
         /// Shorthand: senders behind one bottleneck.
-        dumbbell: Option<At<DumbbellKeys>>,
+        dumbbell: Option<Located<DumbbellKeys>>,
         /// Shorthand: bottlenecks in a row.
-        parking_lot: Option<At<ParkingLotKeys>>,
+        parking_lot: Option<Located<ParkingLotKeys>>,
         /// Hosts and routers of a topology without a shorthand.
-        nodes: Vec<At<Name>>,
+        nodes: Vec<Located<Name>>,
         /// Full-duplex links between them.
-        links: Vec<At<LinkKeys>>,
+        links: Vec<Located<LinkKeys>>,
         /// The link that the summary reports as the bottleneck, by its name; or its two nodes
         /// in reverse order for the backward direction. Default: the shorthand's, or else the slowest.
-        bottleneck: Option<At<String>>,
+        bottleneck: Option<Located<String>>,
         /// TCP flows.
-        flows: Vec<At<FlowKeys>>,
+        flows: Vec<Located<FlowKeys>>,
         /// UDP sources.
-        udp: Vec<At<UdpKeys>>,
+        udp: Vec<Located<UdpKeys>>,
         /// Devices on nodes, those of one node in the order in which packets meet them.
-        middleboxes: Vec<At<MiddleboxRef>>,
+        middleboxes: Vec<Located<MiddleboxRef>>,
     }
 }
 

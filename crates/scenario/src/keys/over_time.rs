@@ -6,7 +6,7 @@ use serde_json::json;
 use std::sync::Arc;
 use windlass_base::{BitRate, Span};
 use windlass_keys::{
-    At, Bytes, Decode, Definitions, Node, Positive, RateOrZero, Value, described, keys,
+    Bytes, Decode, Definitions, Located, Node, Positive, RateOrZero, Value, described, keys,
 };
 use windlass_link_model::{DeliveryTrace, RateOverTime, Steps};
 
@@ -14,13 +14,13 @@ keys! {
     /// Variations of a link's direction beside its rate and delay.
     struct OverTimeKeys {
         /// A token bucket behind the queue: packets beyond it wait. Default: none.
-        shaper: Option<At<TokenBucketKeys>>,
+        shaper: Option<Located<TokenBucketKeys>>,
         /// A token bucket before the queue: packets beyond it are dropped. Default: none.
-        policer: Option<At<TokenBucketKeys>>,
+        policer: Option<Located<TokenBucketKeys>>,
         /// Packets arrive in batches, as on media that are shared by turns. Default: each by itself.
-        aggregation: Option<At<AggregationKeys>>,
+        aggregation: Option<Located<AggregationKeys>>,
         /// Times in which the link carries nothing. Default: none.
-        outages: Vec<At<OutageKeys>>,
+        outages: Vec<Located<OutageKeys>>,
     }
 }
 
@@ -162,7 +162,7 @@ impl Decode<Registry> for TraceKeys {
             _ => return context.unexpected::<Self, _>(node),
         };
         trace
-            .map_err(|why| context.wrong(node.location, why))
+            .map_err(|why| context.wrong(node.position, why))
             .ok()
             .map(|trace| TraceKeys(Arc::new(trace)))
     }
@@ -214,13 +214,13 @@ impl Decode<Registry> for RateKeys {
             }
             _ => {
                 let message = "expected either `steps`, perhaps with `repeat`, or `trace`";
-                context.wrong(node.location, message.into());
+                context.wrong(node.position, message.into());
                 return None;
             }
         };
         let checked = rate.and_then(|rate| rate.validate().map(|()| rate));
         checked
-            .map_err(|error| context.wrong(node.location, error.to_string()))
+            .map_err(|error| context.wrong(node.position, error.to_string()))
             .ok()
             .map(RateKeys::OverTime)
     }
@@ -266,7 +266,7 @@ impl Decode<Registry> for DelayKeys {
         let keys = context.table::<DelayOverTimeKeys>(node, None)?;
         let steps = keys.steps.iter().map(|step| (step.at, step.delay)).collect();
         Steps::new(steps, keys.repeat)
-            .map_err(|error| context.wrong(node.location, error.to_string()))
+            .map_err(|error| context.wrong(node.position, error.to_string()))
             .ok()
             .map(DelayKeys::OverTime)
     }

@@ -1,7 +1,7 @@
 use crate::controllers::ControllerRef;
 use crate::units::{Mss, NoSettingsKeys, ProfileName, RtoRuleName, Segments, Window};
 use windlass_base::Span;
-use windlass_keys::{At, Bytes, Positive, choice, keys, words};
+use windlass_keys::{Bytes, Located, Positive, choice, keys, words};
 
 keys! {
     /// Options of a TCP connection. The profile sets the others.
@@ -10,17 +10,17 @@ keys! {
         profile: Option<ProfileName>,
         /// The congestion controller. Default: cubic with profile linux, reno with ns2-reno,
         /// rfc2581 and rfc3465, newreno with rfc5681.
-        controller: Option<At<ControllerRef>>,
+        controller: Option<Located<ControllerRef>>,
         /// Payload bytes of a full segment. Default: 1460.
         mss: Option<Mss>,
         /// Offer and take ECN.
         ecn: Option<bool>,
         /// Initial window.
-        initial_window: Option<At<Segments>>,
+        initial_window: Option<Located<Segments>>,
         /// Initial slow start threshold.
-        initial_ssthresh: Option<At<Window>>,
+        initial_ssthresh: Option<Located<Window>>,
         /// A limit of the window beside cwnd and the receiver's.
-        window_limit: Option<At<Window>>,
+        window_limit: Option<Located<Window>>,
         /// The amount that an ACK adds to the window: one segment, or by the bytes it acknowledges.
         growth: Option<GrowthKeys>,
         /// The same in congestion avoidance. Default: as `growth`.
@@ -62,17 +62,17 @@ keys! {
         /// ssthresh stays when the same segment times out again.
         hold_ssthresh_on_repeated_timeout: Option<bool>,
         /// RTT samples are whole numbers of this.
-        clock_tick: Option<At<Span>>,
+        clock_tick: Option<Located<Span>>,
         /// How long before time zero the clock ticked last; less than a tick.
-        clock_phase: Option<At<Span>>,
+        clock_phase: Option<Located<Span>>,
         /// RTO before the first sample.
         initial_rto: Option<Span>,
         /// Lower bound of the RTO.
-        min_rto: Option<At<Span>>,
+        min_rto: Option<Located<Span>>,
         /// How the RTO follows from RTT samples and timeouts. Default: rfc6298.
         rto_rule: Option<RtoRuleName>,
         /// Upper bound of the RTO.
-        max_rto: Option<At<Span>>,
+        max_rto: Option<Located<Span>>,
         /// Retransmissions of a segment before the connection fails.
         max_retries: Option<u32>,
         /// Retransmissions of a SYN before the connection fails.
@@ -96,7 +96,7 @@ keys! {
         /// Hold small segments back while data is in flight.
         nagle: Option<bool>,
         /// Bytes written and not yet acknowledged.
-        send_buffer: Option<At<Bytes>>,
+        send_buffer: Option<Located<Bytes>>,
         /// Three-way handshake; without it both ends start established. Default: false with
         /// profile ns2-reno, else true.
         handshake: Option<bool>,
@@ -115,9 +115,9 @@ keys! {
         /// How it echoes CE.
         echo: Option<EchoKeys>,
         /// Number of ACKs that echo each CE, with once-per-ce. Default: 1.
-        echo_acks: Option<At<Positive>>,
+        echo_acks: Option<Located<Positive>>,
         /// Bytes that may wait for the application: the largest window.
-        buffer: Option<At<Bytes>>,
+        buffer: Option<Located<Bytes>>,
     }
 }
 

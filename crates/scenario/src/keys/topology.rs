@@ -3,7 +3,7 @@ use crate::queues::QueueRef;
 use crate::registry::{Context, Registry};
 use serde_json::json;
 use windlass_base::Span;
-use windlass_keys::{At, Decode, Definitions, Name, Node, Positive, Probability, Value, keys};
+use windlass_keys::{Decode, Definitions, Located, Name, Node, Positive, Probability, Value, keys};
 
 keys! {
     /// Senders s1, s2, ... at router r1, behind the bottleneck the receiver d. With `receivers`
@@ -12,9 +12,9 @@ keys! {
         /// The link that all flows share.
         bottleneck: PathKeys,
         /// The senders' links to r1, one entry a sender.
-        access: Vec<At<AccessKeys>>,
+        access: Vec<Located<AccessKeys>>,
         /// The links from r2 to the receivers, one entry a receiver.
-        receivers: Vec<At<AccessKeys>>,
+        receivers: Vec<Located<AccessKeys>>,
     }
 }
 
@@ -23,7 +23,7 @@ keys! {
     /// d1 the first only, from s2 to d2 the second, and so on.
     struct ParkingLotKeys {
         /// Number of bottlenecks.
-        hops: At<Positive>,
+        hops: Located<Positive>,
         /// Each of the bottlenecks.
         bottleneck: PathKeys,
         /// Every host's link to its router.
@@ -37,7 +37,7 @@ keys! {
         /// Number of hosts with such a link. Default: 1.
         count: Option<Positive>,
         /// With `count`: the last one's delay; those between are evenly spaced.
-        delay_to: Option<At<Span>>,
+        delay_to: Option<Located<Span>>,
         #flatten path: PathKeys,
     }
 }
@@ -46,11 +46,11 @@ keys! {
     /// A full-duplex link between two nodes.
     struct LinkKeys {
         /// One end.
-        a: At<String>,
+        a: Located<String>,
         /// The other end.
-        b: At<String>,
+        b: Located<String>,
         /// Its name in results. Default: A-B.
-        name: Option<At<Name>>,
+        name: Option<Located<Name>>,
         #flatten path: PathKeys,
     }
 }
@@ -133,7 +133,7 @@ impl Decode<Registry> for LossKeys {
                 packets.sort_unstable();
                 packets.dedup();
                 if packets.first() == Some(&0) {
-                    context.wrong(node.location, "packets are counted from 1, found 0".into());
+                    context.wrong(node.position, "packets are counted from 1, found 0".into());
                     return None;
                 }
                 Some(LossKeys::Listed(packets))

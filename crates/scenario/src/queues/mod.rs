@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use tc_red::TcRedKeys;
 use windlass_aqm as aqm;
 use windlass_base::BitRate;
-use windlass_keys::{At, Decode, Definitions, Named, Node, Spot, Value, choice};
+use windlass_keys::{Decode, Definitions, Located, Location, Named, Node, Value, choice};
 
 /// Lists the disciplines once: the keys of each, which have a method `config`, under its name.
 macro_rules! disciplines {
@@ -82,15 +82,15 @@ enum Kind {
 }
 
 impl QueueKind {
-    /// The settings of the queue. Reports those that cannot work at `spot`.
-    pub(crate) fn config(&self, spot: &Spot, context: &mut Context) -> aqm::Config {
+    /// The settings of the queue. Reports those that cannot work at `location`.
+    pub(crate) fn config(&self, location: &Location, context: &mut Context) -> aqm::Config {
         let keys = match &self.0 {
             Kind::Custom(config) => return config.clone(),
             Kind::Known(keys) => keys,
         };
         let config = keys.config(context);
         if let Err(error) = config.validate() {
-            context.wrong_at(spot, error.to_string());
+            context.wrong_at(location, error.to_string());
         }
         config
     }
@@ -121,8 +121,8 @@ pub struct QueueRef(Ref);
 
 #[derive(Clone, Debug)]
 enum Ref {
-    Name(At<String>),
-    Settings(At<QueueKind>),
+    Name(Located<String>),
+    Settings(Located<QueueKind>),
 }
 
 impl Decode<Registry> for QueueRef {
@@ -130,8 +130,8 @@ impl Decode<Registry> for QueueRef {
 
     fn decode(node: &Node, context: &mut Context) -> Option<Self> {
         match node.value {
-            Value::Text(_) => At::decode(node, context).map(Ref::Name).map(QueueRef),
-            Value::Table(_) => At::decode(node, context).map(Ref::Settings).map(QueueRef),
+            Value::Text(_) => Located::decode(node, context).map(Ref::Name).map(QueueRef),
+            Value::Table(_) => Located::decode(node, context).map(Ref::Settings).map(QueueRef),
             _ => context.unexpected::<Self, _>(node),
         }
     }
@@ -154,7 +154,7 @@ impl Queues {
     pub fn new(named: Option<&Named<QueueKind>>, context: &mut Context) -> Queues {
         let mut queues = Queues { names: Vec::new(), configs: Vec::new() };
         for (name, keys) in named.map_or(&[][..], |named| &named.0) {
-            let config = keys.value.config(&keys.spot, context);
+            let config = keys.value.config(&keys.location, context);
             queues.add(name, config);
         }
         // One that requires a setting has no defaults, and cannot be meant by its name alone.
@@ -184,18 +184,20 @@ impl Queues {
         rate: Option<BitRate>,
         context: &mut Context,
     ) -> Option<aqm::Config> {
-        let (config, spot) = match &queue.0 {
+        let (config, location) = match &queue.0 {
             Ref::Name(name) => {
                 let index = look_up(name, "the name of a queue", &self.names, context)?;
-                (self.configs[index].clone(), &name.spot)
+                (self.configs[index].clone(), &name.location)
             }
-            Ref::Settings(At { value, spot }) => (value.config(spot, context), spot),
+            Ref::Settings(Located { value, location }) => {
+                (value.config(location, context), location)
+            }
         };
         if let aqm::Config::Red(aqm::RedConfig { weight: None, .. }) = config
             && rate.is_none()
         {
             let message = "the weight comes from the link's rate: expected a rate on this link";
-            context.wrong_at(spot, message.into());
+            context.wrong_at(location, message.into());
         }
         Some(config)
     }
@@ -208,7 +210,7 @@ pub(crate) fn check_names(named: Option<&mut Named<QueueKind>>, context: &mut Co
         let is_kind = QueueKeys::KINDS.contains(&name.as_str());
         if is_kind {
             let message = format!("{name:?} is the name of a kind; choose another name");
-            context.wrong_at(&keys.spot, message);
+            context.wrong_at(&keys.location, message);
         }
         !is_kind
     });

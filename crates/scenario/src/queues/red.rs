@@ -5,7 +5,7 @@ use windlass_aqm::{
     AboveMax, Adaptation, AdaptiveConfig, Config, RedConfig, SelfConfiguringConfig, Spacing, Unit,
 };
 use windlass_base::Span;
-use windlass_keys::{At, Positive, Probability, keys, words};
+use windlass_keys::{Located, Positive, Probability, keys, words};
 
 words! {
     /// How RED treats arrivals while the average is above the range of early signals.
@@ -25,7 +25,7 @@ keys! {
         /// Lower threshold of the average, in packets or bytes. Default: 5 packets.
         min: Option<Threshold>,
         /// Upper threshold, in the unit of `min`. Default: three times `min`.
-        max: Option<At<Threshold>>,
+        max: Option<Located<Threshold>>,
         /// Weight of one sample in the average. Default: 0.002; adaptive-red: from the link's rate.
         weight: Option<f64>,
         /// Probability as the average reaches `max`. Default: 0.1.
@@ -83,7 +83,7 @@ impl RedKeys {
         let max = self.max.as_ref().map_or(default.max, |max| {
             let (value, max_unit) = in_unit(max.value);
             if max_unit != unit {
-                context.wrong_at(&max.spot, "expected a threshold in the unit of `min`".into());
+                context.wrong_at(&max.location, "expected a threshold in the unit of `min`".into());
             }
             Some(value)
         });

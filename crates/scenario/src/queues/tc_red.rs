@@ -1,7 +1,7 @@
 use crate::registry::Context;
 use windlass_aqm::{Config, TcRedConfig};
 use windlass_base::BitRate;
-use windlass_keys::{At, Bytes, Positive, Probability, keys};
+use windlass_keys::{Bytes, Located, Positive, Probability, keys};
 
 keys! {
     /// Settings of tc-red, under the names of `tc red`. Defaults are those of the example in its manual.
@@ -9,9 +9,9 @@ keys! {
         /// Maximum length. Default: 400kB.
         limit: Option<Bytes>,
         /// Lower threshold of the average. Default: 30kB.
-        min: Option<At<Bytes>>,
+        min: Option<Located<Bytes>>,
         /// Upper threshold. Default: 90kB.
-        max: Option<At<Bytes>>,
+        max: Option<Located<Bytes>>,
         /// The average size of a packet. Default: 1000.
         avpkt_bytes: Option<Positive>,
         /// Packets that may arrive at once before the average reaches `min`. Default: 55.
@@ -28,10 +28,10 @@ keys! {
 impl TcRedKeys {
     pub(super) fn config(&self, context: &mut Context) -> Config {
         let default = TcRedConfig::default();
-        let mut threshold = |key: &Option<At<Bytes>>, default: u32| {
-            let Some(At { value: Bytes(bytes), spot }) = key else { return default };
+        let mut threshold = |key: &Option<Located<Bytes>>, default: u32| {
+            let Some(Located { value: Bytes(bytes), location }) = key else { return default };
             u32::try_from(*bytes).unwrap_or_else(|_| {
-                context.wrong_at(spot, "expected less than 4 GiB".into());
+                context.wrong_at(location, "expected less than 4 GiB".into());
                 default
             })
         };

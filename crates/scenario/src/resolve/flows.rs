@@ -5,7 +5,7 @@ use crate::keys::{FlowKeys, OnOffKeys, UdpKeys};
 use crate::names::look_up;
 use crate::registry::Context;
 use windlass_base::Span;
-use windlass_keys::{At, Name};
+use windlass_keys::{Located, Name};
 use windlass_sim::model::{Flow, NodeId, OnOff, TcpApp, UdpFlow};
 
 /// More than any experiment needs. Bounds the memory that a mistyped count can take.
@@ -16,20 +16,21 @@ const EACH: &str = "each";
 
 /// The TCP flows, with `count` and "each" expanded.
 pub(super) fn tcp(
-    keys: &[At<FlowKeys>],
+    keys: &[Located<FlowKeys>],
     topology: &Topology,
     duration: Span,
     context: &mut Context,
-) -> (Vec<Flow>, Vec<At<Name>>) {
+) -> (Vec<Flow>, Vec<Located<Name>>) {
     let (mut flows, mut names) = (Vec::new(), Vec::new());
     for (index, keys) in keys.iter().enumerate() {
         let group = group(&keys.value, index, topology, duration, context).unwrap_or_default();
         if flows.len() + group.len() > MAX_FLOWS {
-            context.wrong_at(&keys.spot, format!("expected at most {MAX_FLOWS} flows"));
+            context.wrong_at(&keys.location, format!("expected at most {MAX_FLOWS} flows"));
             break;
         }
-        let spot = keys.value.name.as_ref().map_or(&keys.spot, |name| &name.spot);
-        let name = |flow: &Flow| At { value: Name(flow.name.clone()), spot: spot.clone() };
+        let location = keys.value.name.as_ref().map_or(&keys.location, |name| &name.location);
+        let name =
+            |flow: &Flow| Located { value: Name(flow.name.clone()), location: location.clone() };
         names.extend(group.iter().map(name));
         flows.extend(group);
     }
@@ -82,8 +83,8 @@ fn ends_of_group(
     };
     let count = keys.count.as_ref().map_or(1, |count| count.value.0 as usize);
     if pairs.len().saturating_mul(count) > MAX_FLOWS {
-        let spot = &keys.count.as_ref()?.spot;
-        context.wrong_at(spot, format!("expected at most {MAX_FLOWS} flows"));
+        let location = &keys.count.as_ref()?.location;
+        context.wrong_at(location, format!("expected at most {MAX_FLOWS} flows"));
         return None;
     }
     Some(pairs.iter().flat_map(|pair| std::iter::repeat_n(*pair, count)).collect())
@@ -91,25 +92,25 @@ fn ends_of_group(
 
 /// Sender and receiver, which must differ and be connected.
 fn ends(
-    from: &At<String>,
-    to: Option<&At<String>>,
+    from: &Located<String>,
+    to: Option<&Located<String>>,
     topology: &Topology,
     context: &mut Context,
 ) -> Option<(NodeId, NodeId)> {
     const NODE: &str = "the name of a node";
     let sender = look_up(from, NODE, &topology.nodes, context);
-    let (receiver, spot) = match to {
-        Some(to) => (look_up(to, NODE, &topology.nodes, context)?, &to.spot),
-        None => (facing(from, sender?, topology, context)?, &from.spot),
+    let (receiver, location) = match to {
+        Some(to) => (look_up(to, NODE, &topology.nodes, context)?, &to.location),
+        None => (facing(from, sender?, topology, context)?, &from.location),
     };
     let sender = sender?;
     if sender == receiver {
-        context.wrong_at(spot, "expected another host than the sender".into());
+        context.wrong_at(location, "expected another host than the sender".into());
         return None;
     }
     if !topology.components.connected(sender, receiver) {
         let (from, to) = (&topology.nodes[sender], &topology.nodes[receiver]);
-        context.wrong_at(spot, format!("no links lead from {from:?} to {to:?}"));
+        context.wrong_at(location, format!("no links lead from {from:?} to {to:?}"));
         return None;
     }
     Some((sender, receiver))
@@ -117,7 +118,7 @@ fn ends(
 
 /// The default receiver of a sender, if the file names none.
 fn facing(
-    from: &At<String>,
+    from: &Located<String>,
     sender: NodeId,
     topology: &Topology,
     context: &mut Context,
@@ -125,15 +126,15 @@ fn facing(
     let pair = topology.pairs.iter().find(|pair| pair.0 == sender);
     if pair.is_none() {
         let message = format!("`to` is missing: no receiver faces {:?} by itself", from.value);
-        context.wrong_at(&from.spot, message);
+        context.wrong_at(&from.location, message);
     }
     pair.map(|pair| pair.1)
 }
 
 /// A source must start before the end, and stop after its start.
 fn check_times(
-    start: Option<&At<Span>>,
-    stop: Option<&At<Span>>,
+    start: Option<&Located<Span>>,
+    stop: Option<&Located<Span>>,
     duration: Span,
     context: &mut Context,
 ) {
@@ -141,27 +142,28 @@ fn check_times(
         && start.value >= duration
     {
         let message = format!("expected a time before the end ({duration}), found {}", start.value);
-        context.wrong_at(&start.spot, message);
+        context.wrong_at(&start.location, message);
     }
     let start = start.map_or(Span::ZERO, |start| start.value);
     if let Some(stop) = stop
         && stop.value <= start
     {
         let message = format!("expected a time after the start ({start}), found {}", stop.value);
-        context.wrong_at(&stop.spot, message);
+        context.wrong_at(&stop.location, message);
     }
 }
 
 /// The UDP sources, and their names.
 pub(super) fn udp(
-    keys: &[At<UdpKeys>],
+    keys: &[Located<UdpKeys>],
     topology: &Topology,
     duration: Span,
     context: &mut Context,
-) -> (Vec<UdpFlow>, Vec<At<Name>>) {
+) -> (Vec<UdpFlow>, Vec<Located<Name>>) {
     let (mut sources, mut names) = (Vec::new(), Vec::new());
-    for (index, At { value: keys, spot }) in keys.iter().enumerate() {
-        let default = || At { value: Name(format!("udp{}", index + 1)), spot: spot.clone() };
+    for (index, Located { value: keys, location }) in keys.iter().enumerate() {
+        let default =
+            || Located { value: Name(format!("udp{}", index + 1)), location: location.clone() };
         let name = keys.name.clone().unwrap_or_else(default);
         sources.extend(udp_source(keys, &name.value.0, topology, duration, context));
         names.push(name);
@@ -191,10 +193,10 @@ fn udp_source(
     })
 }
 
-fn on_off(keys: &At<OnOffKeys>, context: &mut Context) -> OnOff {
+fn on_off(keys: &Located<OnOffKeys>, context: &mut Context) -> OnOff {
     let OnOffKeys { on, off, exponential } = keys.value;
     if on.is_zero() {
-        context.wrong_at(&keys.spot, "expected a time above zero for `on`".into());
+        context.wrong_at(&keys.location, "expected a time above zero for `on`".into());
     }
     OnOff { on, off, exponential: exponential.unwrap_or(false) }
 }

@@ -3,18 +3,18 @@ use crate::names::look_up;
 use crate::registry::Context;
 use std::sync::Arc;
 use windlass_ecn_proxy_core::{Policy, SenderPolicy};
-use windlass_keys::At;
+use windlass_keys::Located;
 use windlass_sim::model::{CustomMiddlebox as Factory, DuplicateAcks, Middlebox};
 
 const NODE: &str = "the name of a node";
 
 /// The middleboxes, their nodes looked up.
 pub(super) fn middleboxes(
-    keys: &[At<MiddleboxRef>],
+    keys: &[Located<MiddleboxRef>],
     nodes: &[String],
     context: &mut Context,
 ) -> Vec<Middlebox> {
-    let resolve = |keys: &At<MiddleboxRef>| match &keys.value {
+    let resolve = |keys: &Located<MiddleboxRef>| match &keys.value {
         MiddleboxRef::Known(MiddleboxKeys::EcnProxy(proxy)) => {
             ecn_proxy(keys, proxy, nodes, context)
         }
@@ -27,7 +27,7 @@ pub(super) fn middleboxes(
 }
 
 fn ecn_proxy<T>(
-    middlebox: &At<T>,
+    middlebox: &Located<T>,
     keys: &EcnProxyKeys,
     nodes: &[String],
     context: &mut Context,
@@ -37,25 +37,25 @@ fn ecn_proxy<T>(
     let served: Vec<usize> = served.collect::<Option<_>>()?;
     let node = node?;
     if served.is_empty() {
-        context.wrong_at(&middlebox.spot, "expected at least one host in `served`".into());
+        context.wrong_at(&middlebox.location, "expected at least one host in `served`".into());
         return None;
     }
     if let Some(at) = served.iter().position(|host| *host == node) {
         let message = "expected hosts behind the proxy: what a node sends itself passes no \
                        middlebox on it";
-        context.wrong_at(&keys.served[at].spot, message.into());
+        context.wrong_at(&keys.served[at].location, message.into());
         return None;
     }
     let sender = match mechanism(keys.policy.unwrap_or(SenderPolicyKeys::VirtualLoss)) {
         Mechanism::Policy(sender) => sender,
         Mechanism::Paper(variant) => {
             for unknown in [&keys.without_sack, &keys.fallback].into_iter().flatten() {
-                context.wrong_at(&unknown.spot, "the paper's proxy has no such setting".into());
+                context.wrong_at(&unknown.location, "the paper's proxy has no such setting".into());
             }
             return Some(Middlebox::DuplicateAcks { node, served, variant });
         }
     };
-    let is_set = |key: &Option<At<bool>>| key.as_ref().map(|at| at.value);
+    let is_set = |key: &Option<Located<bool>>| key.as_ref().map(|key| key.value);
     let policy = Policy {
         sender,
         without_sack: is_set(&keys.without_sack).unwrap_or(false),

@@ -15,7 +15,7 @@ use crate::queues::{self, Queues};
 use crate::registry::Context;
 use topology::Topology;
 use windlass_base::Span;
-use windlass_keys::Spot;
+use windlass_keys::Location;
 use windlass_sim::Scenario;
 
 pub use over_time::LinkOverTime;
@@ -23,7 +23,7 @@ pub use over_time::LinkOverTime;
 /// The scenario of a file, or `None` after reporting the problems to `context`.
 pub(crate) fn document(mut keys: ScenarioKeys, context: &mut Context) -> Option<Document> {
     if keys.duration.value.is_zero() {
-        context.wrong_at(&keys.duration.spot, "expected a time above zero".into());
+        context.wrong_at(&keys.duration.location, "expected a time above zero".into());
     }
     let steady_from = steady_from(&keys, context);
     queues::check_names(keys.queues.as_mut(), context);
@@ -36,8 +36,8 @@ pub(crate) fn document(mut keys: ScenarioKeys, context: &mut Context) -> Option<
     let middleboxes = middleboxes::middleboxes(&keys.middleboxes, &topology.nodes, context);
     check_unique(&names, "a flow", context);
     if keys.flows.is_empty() && keys.udp.is_empty() {
-        let spot = Spot { key: "flows".into(), ..keys.duration.spot.clone() };
-        context.wrong_at(&spot, "missing: expected at least one flow".into());
+        let location = Location { key: "flows".into(), ..keys.duration.location.clone() };
+        context.wrong_at(&location, "missing: expected at least one flow".into());
     }
     let scenario = Scenario {
         name: keys.name.0,
@@ -68,7 +68,7 @@ fn steady_from(keys: &ScenarioKeys, context: &mut Context) -> Span {
     if steady_from.value >= duration {
         let message =
             format!("expected a time before the end ({duration}), found {}", steady_from.value);
-        context.wrong_at(&steady_from.spot, message);
+        context.wrong_at(&steady_from.location, message);
     }
     steady_from.value
 }

@@ -6,7 +6,7 @@ use crate::keys::{
 };
 use crate::registry::{Context, Registry};
 use windlass_base::{BitRate, Span};
-use windlass_keys::{At, Definitions, Keys, Node};
+use windlass_keys::{Definitions, Keys, Located, Node};
 use windlass_link_model::{Aggregation, ConfigError, Outage, TokenBucket, Variation};
 
 /// A link's rate, delay and what changes over time, where it is described outside a scenario: a table
@@ -70,22 +70,22 @@ pub(super) fn variation(keys: &OverTimeKeys, context: &mut Context) -> Variation
 
 /// The settings if they work; reports the problem otherwise.
 fn checked<K, T>(
-    At { spot, .. }: &At<K>,
+    Located { location, .. }: &Located<K>,
     settings: T,
     validate: fn(&T) -> Result<(), ConfigError>,
     context: &mut Context,
 ) -> Option<T> {
-    validate(&settings).map_err(|error| context.wrong_at(spot, error.to_string())).ok()?;
+    validate(&settings).map_err(|error| context.wrong_at(location, error.to_string())).ok()?;
     Some(settings)
 }
 
-fn token_bucket(keys: &At<TokenBucketKeys>, context: &mut Context) -> Option<TokenBucket> {
+fn token_bucket(keys: &Located<TokenBucketKeys>, context: &mut Context) -> Option<TokenBucket> {
     let TokenBucketKeys { rate, burst } = keys.value;
     let bucket = TokenBucket { rate, burst_bytes: burst.0 };
     checked(keys, bucket, TokenBucket::validate, context)
 }
 
-fn aggregation(keys: &At<AggregationKeys>, context: &mut Context) -> Option<Aggregation> {
+fn aggregation(keys: &Located<AggregationKeys>, context: &mut Context) -> Option<Aggregation> {
     let settings = match &keys.value {
         AggregationKeys::Wifi => Aggregation::WIFI,
         AggregationKeys::Lte => Aggregation::LTE,
@@ -99,7 +99,7 @@ fn aggregation(keys: &At<AggregationKeys>, context: &mut Context) -> Option<Aggr
     checked(keys, settings, Aggregation::validate, context)
 }
 
-fn outage(keys: &At<OutageKeys>, context: &mut Context) -> Option<Outage> {
+fn outage(keys: &Located<OutageKeys>, context: &mut Context) -> Option<Outage> {
     let OutageKeys { at, lasts, every, lose } = keys.value;
     let outage = Outage { at, lasts, every, lose: lose.unwrap_or(false) };
     checked(keys, outage, Outage::validate, context)

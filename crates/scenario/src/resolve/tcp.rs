@@ -3,7 +3,7 @@ use crate::keys::{AckKeys, EchoKeys, GrowthKeys, ReceiverKeys, ReductionKeys, Tc
 use crate::registry::Context;
 use crate::units::{Segments, Window};
 use windlass_base::Span;
-use windlass_keys::{At, Bytes, Positive};
+use windlass_keys::{Bytes, Located, Positive};
 use windlass_tcp::Profile;
 use windlass_tcp::cc;
 use windlass_tcp::config::{AckPolicy, Clock, Config, EcnEcho, Growth, ReductionBase, RtoConfig};
@@ -54,14 +54,14 @@ fn cubic(keys: &TcpKeys, profile: Profile) -> cc::Cubic {
 fn windows(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
     segments(&mut config.window.initial, keys.initial_window.as_ref(), context);
     let mss = u64::from(config.mss);
-    let mut window = |key: &Option<At<Window>>| {
-        let At { value, spot } = key.as_ref()?;
+    let mut window = |key: &Option<Located<Window>>| {
+        let Located { value, location } = key.as_ref()?;
         let bytes = match value {
             Window::Segments(segments) => segments.saturating_mul(mss),
             Window::Bytes(bytes) => *bytes,
         };
         if bytes < mss {
-            context.wrong_at(spot, format!("expected at least one segment ({mss} bytes)"));
+            context.wrong_at(location, format!("expected at least one segment ({mss} bytes)"));
         }
         Some(bytes)
     };
@@ -70,11 +70,11 @@ fn windows(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
         window(&keys.initial_ssthresh).or(config.window.initial_ssthresh);
 }
 
-fn segments(option: &mut u32, key: Option<&At<Segments>>, context: &mut Context) {
-    let Some(At { value: Segments(segments), spot }) = key else { return };
+fn segments(option: &mut u32, key: Option<&Located<Segments>>, context: &mut Context) {
+    let Some(Located { value: Segments(segments), location }) = key else { return };
     match u32::try_from(*segments) {
         Ok(segments @ 1..) => *option = segments,
-        _ => context.wrong_at(spot, "expected from 1 to 4294967295 segments".into()),
+        _ => context.wrong_at(location, "expected from 1 to 4294967295 segments".into()),
     }
 }
 
@@ -133,12 +133,12 @@ fn timers(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
     set(&mut rto.min, keys.min_rto.as_ref().map(|min| min.value));
     set(&mut rto.max, keys.max_rto.as_ref().map(|max| max.value));
     let RtoConfig { initial, min, max, .. } = *rto;
-    if let Some(spot) = keys.max_rto.as_ref().or(keys.min_rto.as_ref()).map(|key| &key.spot)
+    if let Some(location) = keys.max_rto.as_ref().or(keys.min_rto.as_ref()).map(|key| &key.location)
         && (min > max || max.is_zero())
     {
         let message =
             format!("expected a minimum RTO not above the maximum, found {min} and {max}");
-        context.wrong_at(spot, message);
+        context.wrong_at(location, message);
     }
     rto.initial = initial.min(max).max(min);
     set(&mut config.timers.max_retries, keys.max_retries);
@@ -147,14 +147,14 @@ fn timers(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
 
 fn clock_key(
     option: &mut Span,
-    key: Option<&At<Span>>,
+    key: Option<&Located<Span>>,
     context: &mut Context,
     fault: impl FnOnce(Span) -> Option<String>,
 ) {
-    let Some(At { value, spot }) = key else { return };
+    let Some(Located { value, location }) = key else { return };
     *option = *value;
     if let Some(message) = fault(*value) {
-        context.wrong_at(spot, message);
+        context.wrong_at(location, message);
     }
 }
 
@@ -179,10 +179,10 @@ fn receiver(mut config: Config, keys: Option<&ReceiverKeys>, context: &mut Conte
     });
     set(&mut config.ecn.enabled, keys.ecn);
     set(&mut config.ecn.echo, echo);
-    if let Some(At { value: Positive(acks), spot }) = &keys.echo_acks {
+    if let Some(Located { value: Positive(acks), location }) = &keys.echo_acks {
         match u8::try_from(*acks) {
             Ok(acks) => config.ecn.echo_acks = acks,
-            Err(_) => context.wrong_at(spot, "expected at most 255 ACKs".into()),
+            Err(_) => context.wrong_at(location, "expected at most 255 ACKs".into()),
         }
     }
     set(&mut config.buffers.receive, buffer(keys.buffer.as_ref(), config.mss, context));
@@ -190,10 +190,10 @@ fn receiver(mut config: Config, keys: Option<&ReceiverKeys>, context: &mut Conte
 }
 
 /// A buffer holds a segment at least: with less the connection would never fill one.
-fn buffer(key: Option<&At<Bytes>>, mss: u16, context: &mut Context) -> Option<u64> {
-    let At { value: Bytes(bytes), spot } = key?;
+fn buffer(key: Option<&Located<Bytes>>, mss: u16, context: &mut Context) -> Option<u64> {
+    let Located { value: Bytes(bytes), location } = key?;
     if *bytes < u64::from(mss) {
-        context.wrong_at(spot, format!("expected at least one segment ({mss} bytes)"));
+        context.wrong_at(location, format!("expected at least one segment ({mss} bytes)"));
     }
     Some(*bytes)
 }

@@ -9,7 +9,7 @@ use crate::queues::{QueueRef, Queues};
 use crate::registry::Context;
 use windlass_aqm as aqm;
 use windlass_base::{BitRate, Span};
-use windlass_keys::{At, Name, Spot};
+use windlass_keys::{Located, Location, Name};
 use windlass_sim::model::{Channel, Link, LinkDirection, Loss, NodeId, Reorder, Variation};
 
 /// More than any experiment needs. Bounds the memory that a mistyped count can take.
@@ -47,19 +47,19 @@ impl Topology {
                 return None;
             }
             (dumbbell, parking_lot, link) => {
-                let dumbbell = dumbbell.as_ref().map(|keys| &keys.spot);
-                let parking_lot = parking_lot.as_ref().map(|keys| &keys.spot);
-                let link = link.map(|keys| &keys.spot);
-                let spot = [link, parking_lot, dumbbell].into_iter().flatten().next()?;
+                let dumbbell = dumbbell.as_ref().map(|keys| &keys.location);
+                let parking_lot = parking_lot.as_ref().map(|keys| &keys.location);
+                let link = link.map(|keys| &keys.location);
+                let location = [link, parking_lot, dumbbell].into_iter().flatten().next()?;
                 let message = "a second topology: expected one of `dumbbell`, `parking_lot` and \
                                `links`";
-                context.wrong_at(spot, message.into());
+                context.wrong_at(location, message.into());
                 return None;
             }
         };
         if let (false, Some(node)) = (pairs.is_empty(), keys.nodes.first()) {
             let message = "`nodes` go with `links`; a shorthand names its own";
-            context.wrong_at(&node.spot, message.into());
+            context.wrong_at(&node.location, message.into());
         }
         let Builder { nodes, links, .. } = builder;
         let components = Components::new(nodes.len(), &links);
@@ -72,8 +72,8 @@ impl Topology {
     }
 }
 
-fn start(keys: &ScenarioKeys) -> Spot {
-    Spot { key: String::new(), ..keys.schema.spot.clone() }
+fn start(keys: &ScenarioKeys) -> Location {
+    Location { key: String::new(), ..keys.schema.location.clone() }
 }
 
 fn slowest(links: &[Link]) -> usize {
@@ -83,7 +83,7 @@ fn slowest(links: &[Link]) -> usize {
 
 /// A link direction by the link's name, or backward by its two nodes in reverse order.
 fn named_direction(
-    name: &At<String>,
+    name: &Located<String>,
     nodes: &[String],
     links: &[Link],
     context: &mut Context,
@@ -190,7 +190,7 @@ impl Builder<'_> {
     fn hosts(
         &mut self,
         prefix: char,
-        entries: &[At<AccessKeys>],
+        entries: &[Located<AccessKeys>],
         router: NodeId,
         context: &mut Context,
     ) -> Option<Vec<NodeId>> {
@@ -199,7 +199,7 @@ impl Builder<'_> {
             let count = entry.value.count.map_or(1, |count| count.0 as usize);
             if hosts.len().saturating_add(count) > MAX_HOSTS {
                 let message = format!("expected at most {MAX_HOSTS} hosts");
-                context.wrong_at(&entry.spot, message);
+                context.wrong_at(&entry.location, message);
                 return None;
             }
             for index in 0..count {
@@ -217,12 +217,13 @@ impl Builder<'_> {
     /// The bottleneck is link 0.
     fn dumbbell(
         &mut self,
-        keys: &At<DumbbellKeys>,
+        keys: &Located<DumbbellKeys>,
         context: &mut Context,
     ) -> Option<Vec<(NodeId, NodeId)>> {
-        let At { value: dumbbell, spot } = keys;
+        let Located { value: dumbbell, location } = keys;
         if dumbbell.access.is_empty() {
-            context.wrong_at(spot, "`access` is missing: expected a link for each sender".into());
+            context
+                .wrong_at(location, "`access` is missing: expected a link for each sender".into());
             return None;
         }
         let near = self.node("r1".into());
@@ -242,7 +243,7 @@ impl Builder<'_> {
                 receivers.len(),
                 senders.len()
             );
-            context.wrong_at(spot, message);
+            context.wrong_at(location, message);
             return None;
         }
         Some(senders.into_iter().zip(receivers).collect())
@@ -257,7 +258,7 @@ impl Builder<'_> {
         let hops = keys.hops.value.0 as usize;
         if hops > MAX_HOSTS {
             let message = format!("expected at most {MAX_HOSTS} hops, found {hops}");
-            context.wrong_at(&keys.hops.spot, message);
+            context.wrong_at(&keys.hops.location, message);
             return None;
         }
         let routers: Vec<NodeId> =
@@ -279,22 +280,23 @@ impl Builder<'_> {
 
     fn explicit(
         &mut self,
-        nodes: &[At<Name>],
-        links: &[At<LinkKeys>],
+        nodes: &[Located<Name>],
+        links: &[Located<LinkKeys>],
         context: &mut Context,
     ) -> Option<()> {
         check_unique(nodes, "a node", context);
         self.nodes = nodes.iter().map(|node| node.value.0.clone()).collect();
         let mut names = Vec::new();
-        for At { value: link, spot } in links {
+        for Located { value: link, location } in links {
             let a = look_up(&link.a, "the name of a node", &self.nodes, context);
             let b = look_up(&link.b, "the name of a node", &self.nodes, context);
             let (Some(a), Some(b)) = (a, b) else { continue };
             if a == b {
-                context.wrong_at(&link.b.spot, "a link needs two different ends".into());
+                context.wrong_at(&link.b.location, "a link needs two different ends".into());
             }
             let default = Name(format!("{}-{}", link.a.value, link.b.value));
-            let name = link.name.clone().unwrap_or(At { value: default, spot: spot.clone() });
+            let name =
+                link.name.clone().unwrap_or(Located { value: default, location: location.clone() });
             let delay = link.path.delay.least();
             self.named_link(name.value.0.clone(), (a, b), &link.path, delay, context);
             names.push(name);
@@ -309,11 +311,11 @@ fn delay_of(keys: &AccessKeys, index: usize, count: usize, context: &mut Context
     let first = keys.path.delay.least();
     let Some(last) = &keys.delay_to else { return first };
     if keys.path.delay.over_time().is_some() {
-        context.wrong_at(&last.spot, "goes with a fixed `delay`".into());
+        context.wrong_at(&last.location, "goes with a fixed `delay`".into());
         return first;
     }
     if count < 2 && index == 0 {
-        context.wrong_at(&last.spot, "goes with a `count` of two or more".into());
+        context.wrong_at(&last.location, "goes with a `count` of two or more".into());
         return first;
     }
     let (first, last) = (first.as_nanos(), last.value.as_nanos());

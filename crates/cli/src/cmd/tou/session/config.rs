@@ -9,7 +9,7 @@ use windlass_forward::protocol::is_service_name;
 use windlass_forward::{ExitNetworks, Service};
 use windlass_identity::PublicKey;
 use windlass_keys::{
-    At, Context, Decode, Definitions, FilePath, Named, Node, Problems, Reader, keys, text,
+    Context, Decode, Definitions, FilePath, Located, Named, Node, Problems, Reader, keys, text,
 };
 use windlass_tou::session::RendezvousAddress;
 
@@ -34,7 +34,7 @@ keys! {
         /// Rendezvous servers, each a host with or without a port. The first that answers is used.
         via: Vec<Via>,
         /// Hosts that may open sessions: public keys, or names of `peers`.
-        allow: Vec<At<String>>,
+        allow: Vec<Located<String>>,
         /// File of this host's key. Default: the one that windlass tou key makes.
         key: Option<FilePath>,
         /// Use relays alone. Default: false.
@@ -82,10 +82,10 @@ impl<R> Decode<R> for Peers {
     fn decode(node: &Node, context: &mut Context<R>) -> Option<Self> {
         let Named(named) = Named::<Key>::decode(node, context)?;
         let mut peers = BTreeMap::new();
-        for (name, At { value: Key(key), spot }) in named {
+        for (name, Located { value: Key(key), location }) in named {
             if !is_service_name(&name) {
                 let message = "use letters, digits, '-', '_' and '.' for a name";
-                context.wrong_at(&spot, message.into());
+                context.wrong_at(&location, message.into());
             }
             peers.insert(name, key);
         }
@@ -107,10 +107,10 @@ impl<R> Decode<R> for Services {
     fn decode(node: &Node, context: &mut Context<R>) -> Option<Self> {
         let Named(named) = Named::<String>::decode(node, context)?;
         let mut services = Vec::new();
-        for (name, At { value: target, spot }) in named {
+        for (name, Located { value: target, location }) in named {
             match format!("{name}={target}").parse::<Service>() {
                 Ok(service) => services.push(service),
-                Err(error) => context.wrong_at(&spot, error.to_string()),
+                Err(error) => context.wrong_at(&location, error.to_string()),
             }
         }
         Some(Services(services))
@@ -175,8 +175,8 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Config, Problems> {
         let keys: ConfigKeys = context.root(root)?;
         let Peers(peers) = keys.peers.unwrap_or_default();
         // The names may stand below the list.
-        let allow = keys.allow.iter().filter_map(|At { value, spot }| {
-            peer_key(value, &peers).map_err(|message| context.wrong_at(spot, message)).ok()
+        let allow = keys.allow.iter().filter_map(|Located { value, location }| {
+            peer_key(value, &peers).map_err(|message| context.wrong_at(location, message)).ok()
         });
         let allow = allow.collect();
         let (services, exit) = match keys.expose {
