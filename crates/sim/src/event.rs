@@ -55,8 +55,8 @@ impl PendingEvent {
             Event::Udp { source } => (5, source),
             Event::Middlebox { chain } => (6, chain),
         };
-        let ahead = time.saturating_since(since).as_nanos().min(LONGEST);
-        let tie = (LONGEST - ahead) << ORDER_BITS | order;
+        let notice = time.saturating_since(since).as_nanos().min(LONGEST);
+        let tie = (LONGEST - notice) << ORDER_BITS | order;
         PendingEvent { time, tie, event: kind << KIND_SHIFT | u64::from(index) }
     }
 
@@ -102,7 +102,7 @@ impl PartialOrd for PendingEvent {
 
 /// Pending events in order of time; events of the same time in the order of the times at which they
 /// were set, then in order of insertion. Setting time and insertion order differ only for events set
-/// while an endpoint is ahead of the clock.
+/// during an early delivery, which processes a packet at a later time than the present event's.
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
     /// Arrivals, which are most events: a channel has at most one pending.
@@ -124,7 +124,7 @@ impl EventQueue {
         self.now
     }
 
-    /// Sets the current time to `time`, ahead of the next event, until that is taken.
+    /// Sets the current time to that of an early delivery, until the next event is taken.
     pub(crate) fn go_to(&mut self, time: Time) {
         self.now = time;
     }

@@ -136,10 +136,10 @@ impl Hosts {
         }
     }
 
-    /// True if the endpoint of a packet that arrives at `at` may process it now: no timer expires
+    /// True if a packet that arrives at `at` may be delivered early to its endpoint: no timer expires
     /// first, and the packet neither opens nor closes the connection. Receivers may share the link on
     /// which they answer, so a timer of any of them prevents it; a sender has a link of its own.
-    pub(crate) fn can_take_ahead(&self, at: Time, packet: &InFlight) -> bool {
+    pub(crate) fn can_deliver_early(&self, at: Time, packet: &InFlight) -> bool {
         let Some(pair) = &self.connections[packet.to.connection() as usize] else { return false };
         let side = packet.to.side();
         let connection = &pair.ends[side].connection;
@@ -215,7 +215,7 @@ impl Hosts {
                 _ => self.drive_apart::<R, RECEIVER>(now, sink.connection(), network, cx),
             }
         } else if pair.ends[sink.side()].arm(now, sink, cx) {
-            // The endpoint may be ahead of time, and has nothing to do anyway.
+            // An early delivery may have brought the endpoint past `now`. It has nothing to do yet.
             self.receivers_armed += u32::from(sink.side() == RECEIVER);
         }
     }

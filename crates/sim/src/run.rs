@@ -6,7 +6,7 @@ use crate::event::{Event, EventQueue};
 use crate::host::Hosts;
 use crate::middlebox::Middlebox;
 use crate::model::{NodeId, Scenario};
-use crate::network::{HandedOver, Network};
+use crate::network::{EarlyPacket, Network};
 use crate::packet::{InFlight, Sink, Slot};
 use crate::placed::Placed;
 use crate::random_stream;
@@ -87,8 +87,8 @@ impl<S: Deref<Target = Scenario>> Simulation<S> {
     }
 
     /// Runs on to `until`, to the end, or to the first event after which `stop` is true. The events of
-    /// a run are the same, however often it is interrupted. A packet that no other event can overtake
-    /// may arrive early: the clock then stands at its arrival, later than `until`.
+    /// a run are the same, however often it is interrupted. After an early delivery the clock stands at
+    /// the arrival of its packet, which may be later than `until`.
     pub fn advance<R: Recorder>(
         &mut self,
         until: Time,
@@ -207,8 +207,8 @@ fn handle<R: Recorder>(
     loop {
         if let Some(packet) = network.inbox.pop_front() {
             deliver(now, packet, hosts, network, cx);
-        } else if let Some(packet) = network.next_ahead() {
-            deliver_ahead(packet, hosts, network, cx);
+        } else if let Some(packet) = network.next_early() {
+            deliver_early(packet, hosts, network, cx);
         } else {
             break;
         }
@@ -232,22 +232,22 @@ fn deliver<R: Recorder>(
     network.transit.packets.release(packet);
 }
 
-/// A packet will reach its destination, which takes it now if no other event can come first.
-fn deliver_ahead<R: Recorder>(
-    handed: HandedOver,
+/// Delivers a packet early if no other event can come before its arrival; otherwise schedules that.
+fn deliver_early<R: Recorder>(
+    early: EarlyPacket,
     hosts: &mut Hosts,
     network: &mut Network,
     cx: &mut Context<'_, R>,
 ) {
-    let packet = network.transit.packets.get(handed.packet);
-    let ahead = network.is_next_to_arrive(&handed)
-        && (packet.to.is_udp() || hosts.can_take_ahead(handed.arrival, packet));
-    if ahead {
-        cx.events.go_to(handed.arrival);
-        network.capture_ahead(handed, cx);
-        deliver(handed.arrival, handed.packet, hosts, network, cx);
+    let packet = network.transit.packets.get(early.packet);
+    let is_first = network.is_next_to_arrive(&early)
+        && (packet.to.is_udp() || hosts.can_deliver_early(early.arrival, packet));
+    if is_first {
+        cx.events.go_to(early.arrival);
+        network.capture_early(early, cx);
+        deliver(early.arrival, early.packet, hosts, network, cx);
     } else {
-        network.await_arrival(handed, cx);
+        network.schedule_arrival(early, cx);
     }
 }
 

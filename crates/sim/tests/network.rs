@@ -233,10 +233,10 @@ fn captures_are_in_order_of_time_and_change_nothing() {
     assert_eq!(syns.count(), 4, "SYN and SYN-ACK of each connection");
 }
 
-/// Endpoints that have nothing but timers and packets to wait for take packets before their time:
-/// the same run as with an event for each. Ties are many here, since all goes by the same rate.
+/// Early delivery to endpoints that have nothing but timers and packets to wait for: the same run as
+/// with an event for each arrival. Ties are many here, since all goes by the same rate.
 #[test]
-fn packets_taken_ahead_do_what_events_would_make_them_do() {
+fn early_delivery_to_endpoints_changes_nothing() {
     for (seed, delays) in [(1, [1.0, 14.0, 34.0, 94.0]), (2, [5.0; 4]), (3, [2.0, 2.0, 9.0, 9.0])] {
         let bottleneck = channel(mbit(10.0), ms(1.0), red());
         let mut scenario = dumbbell(bottleneck, &delays.map(ms), Span::from_secs(30));
@@ -253,15 +253,15 @@ fn packets_taken_ahead_do_what_events_would_make_them_do() {
         let mut both_ways = simple.clone();
         both_ways.flows.push(ns2_flow(1, 8, "reno", true));
         for (scenario, sparing) in [(simple, 2), (various, 1), (both_ways, 1)] {
-            let ahead = run(&scenario, seed, &mut ()).expect("a sound scenario");
+            let early = run(&scenario, seed, &mut ()).expect("a sound scenario");
             let in_time = run_with_an_event_for_each_hop(&scenario, seed);
-            assert!(ahead.events * sparing < in_time.events, "{} events", ahead.events);
-            assert_eq!(ahead, windlass_sim::Summary { events: ahead.events, ..in_time });
+            assert!(early.events * sparing < in_time.events, "{} events", early.events);
+            assert_eq!(early, windlass_sim::Summary { events: early.events, ..in_time });
         }
     }
 }
 
-/// With a middlebox anywhere, even on a node without links, nothing is handed over or taken ahead.
+/// With a middlebox anywhere, even on a node without links, no packet is delivered early.
 fn run_with_an_event_for_each_hop(scenario: &Scenario, seed: u64) -> windlass_sim::Summary {
     let mut scenario = scenario.clone();
     scenario.nodes.push("island".into());
@@ -271,10 +271,10 @@ fn run_with_an_event_for_each_hop(scenario: &Scenario, seed: u64) -> windlass_si
     simulation.run(&mut ())
 }
 
-/// A channel that feeds another alone hands its packets on without an event: the run must be the
-/// same as with events for all.
+/// Early delivery from a channel to the next, which gets all its packets from it: the run must be the
+/// same as with an event for each arrival.
 #[test]
-fn packets_handed_over_go_the_way_that_events_would_take_them() {
+fn early_delivery_between_channels_changes_nothing() {
     for (queue, seed) in [(red(), 1), (drop_tail(20), 2), (red(), 3)] {
         let bottleneck = channel(mbit(2.0), ms(10.0), queue);
         let mut scenario = dumbbell(bottleneck, &[ms(1.3), ms(7.1)], Span::from_secs(20));
@@ -284,9 +284,9 @@ fn packets_handed_over_go_the_way_that_events_would_take_them() {
         // Traffic the other way, and some that starts in the middle of the flows' path.
         scenario.udp.push(udp(5, 2, 300, mbit(0.3)));
         scenario.udp.push(udp(0, 3, 200, mbit(0.2)));
-        let merged = run(&scenario, seed, &mut ()).expect("a sound scenario");
-        let parted = run_with_an_event_for_each_hop(&scenario, seed);
-        assert!(merged.events < parted.events, "{} and {}", merged.events, parted.events);
-        assert_eq!(merged, windlass_sim::Summary { events: merged.events, ..parted });
+        let early = run(&scenario, seed, &mut ()).expect("a sound scenario");
+        let in_time = run_with_an_event_for_each_hop(&scenario, seed);
+        assert!(early.events < in_time.events, "{} and {}", early.events, in_time.events);
+        assert_eq!(early, windlass_sim::Summary { events: early.events, ..in_time });
     }
 }

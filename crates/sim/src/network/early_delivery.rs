@@ -1,4 +1,6 @@
-//! Paths whose destination may process a packet before the event loop reaches its arrival.
+//! Early delivery to a destination: where an endpoint may process a packet before the event loop
+//! reaches its arrival. [`Network`](super::Network) asks once, before the run, and marks the last hop of
+//! each such path. Early delivery from hop to hop is decided in [`routes`](super::routes).
 //!
 //! A packet changes only its endpoint and the channel into which that endpoint sends. Suppose that all
 //! traffic into that channel comes from endpoints that receive by one common channel, in order. Then
@@ -38,12 +40,12 @@ struct Users {
 impl EarlyDelivery {
     /// `paths` are those of each flow, forward and back.
     pub(super) fn new(routes: &Routes, paths: &[[u32; 2]], channels: usize) -> EarlyDelivery {
-        let mut ahead = EarlyDelivery { channels: vec![Users::default(); channels] };
+        let mut early = EarlyDelivery { channels: vec![Users::default(); channels] };
         for &[forward, back] in paths {
-            ahead.add(routes, forward, None);
-            ahead.add(routes, back, routes.channels(forward).last());
+            early.add(routes, forward, None);
+            early.add(routes, back, routes.channels(forward).last());
         }
-        ahead
+        early
     }
 
     /// Adds a path; `answered` is the last channel of the path whose packets are answered on it.
@@ -64,7 +66,7 @@ impl EarlyDelivery {
         }
     }
 
-    /// True if packets on `path` may be taken ahead by their destination, which answers on
+    /// True if packets on `path` may be delivered early to their destination, which answers on
     /// `answers`.
     pub(super) fn is_possible(
         &self,
@@ -81,7 +83,8 @@ impl EarlyDelivery {
         let users = &self.channels[first as usize];
         let keeps_order = match destination {
             Destination::Receiver => users.answers_to == Some(last),
-            // With an event on its way, or a connection alone would run ahead to the end.
+            // With an event on its way: otherwise a connection alone would run to its end within
+            // one event.
             Destination::Sender => users.count == 1 && routes.has_event(answers),
             Destination::UdpSink => true,
             Destination::Other => false,

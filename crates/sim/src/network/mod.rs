@@ -18,7 +18,7 @@ use crate::record::{Context, Recorder};
 use crate::reported_queues::reported_queues;
 use chain::Chain;
 use early_delivery::{Destination, EarlyDelivery};
-pub(crate) use link::HandedOver;
+pub(crate) use link::EarlyPacket;
 use link::{Channel, Fate};
 use routes::Routes;
 use std::collections::VecDeque;
@@ -42,8 +42,8 @@ pub(crate) struct Network {
     /// Packets that reached their destination without a link: between two ends on one node, or from a
     /// middlebox on the destination's node.
     pub(crate) inbox: VecDeque<Slot>,
-    /// Packets whose arrival at their destination is known, and which it may take early.
-    ahead: VecDeque<HandedOver>,
+    /// Packets that may be delivered early to their destination.
+    early: VecDeque<EarlyPacket>,
 }
 
 impl Network {
@@ -59,7 +59,7 @@ impl Network {
             transit: Transit::default(),
             chains: vec![],
             inbox: VecDeque::new(),
-            ahead: VecDeque::new(),
+            early: VecDeque::new(),
         };
         for (name, from, to) in tcp.chain(udp) {
             let path = network.routes.add_path(from, to);
@@ -70,16 +70,16 @@ impl Network {
             network.paths.push([path, back]);
             network.transit.hosts.push([from, to]);
         }
-        network.merge_hops(scenario);
+        network.allow_early_delivery(scenario);
         Ok(network)
     }
 
-    /// Removes the events at hops and destinations that do not need them.
-    fn merge_hops(&mut self, scenario: &Scenario) {
+    /// Marks the hops from which packets are delivered early, to the next hop or to their destination.
+    fn allow_early_delivery(&mut self, scenario: &Scenario) {
         let Network { routes, paths, channels, .. } = self;
-        let can_hand_over = |channel: u32| channels[channel as usize].can_hand_over();
-        routes.merge_hops(paths.as_flattened(), can_hand_over);
-        let ahead = EarlyDelivery::new(routes, paths, channels.len());
+        let can_deliver_early = |channel: u32| channels[channel as usize].can_deliver_early();
+        routes.allow_early_delivery(paths.as_flattened(), can_deliver_early);
+        let early = EarlyDelivery::new(routes, paths, channels.len());
         for (flow, path) in paths.iter().enumerate() {
             let (forward, back) = match scenario.flows.get(flow) {
                 Some(flow) if sends_undisturbed(flow) => {
@@ -92,10 +92,10 @@ impl Network {
                 [(path[0], path[1], forward), (path[1], path[0], back)]
             {
                 if let Some(last) = routes.last_hop(path)
-                    && routes.channel(last).is_some_and(can_hand_over)
-                    && ahead.is_possible(routes, path, answers, destination)
+                    && routes.channel(last).is_some_and(can_deliver_early)
+                    && early.is_possible(routes, path, answers, destination)
                 {
-                    routes.hand_over_at(last);
+                    routes.deliver_early_at(last);
                 }
             }
         }
@@ -132,7 +132,7 @@ impl Network {
 
     fn add_chain(&mut self, node: NodeId) -> usize {
         // A middlebox may send anything from its node at any time.
-        self.routes.part_hops();
+        self.routes.forbid_early_delivery();
         let mut entries = Vec::with_capacity(self.paths.len() * 2);
         for (path, hosts) in self.paths.iter().zip(&self.transit.hosts) {
             for (begin, to) in path.iter().zip(hosts.iter().rev()) {
@@ -161,7 +161,7 @@ impl Network {
     }
 
     /// A packet arrives at the queue of the channel at `place`, and at those of the channels behind it
-    /// as far as it is handed over.
+    /// as far as it is delivered early.
     fn pass_on<R: Recorder>(
         &mut self,
         mut now: Time,
@@ -173,7 +173,7 @@ impl Network {
             let hop = self.routes.hop(place);
             let channel = hop.number();
             let offered = &mut self.channels[channel as usize];
-            let arrival = offered.offer(now, slot, hop.hands_over(), &mut self.transit, cx);
+            let arrival = offered.offer(now, slot, hop.delivers_early(), &mut self.transit, cx);
             let Some(arrival) = arrival else { return };
             if arrival > cx.end {
                 self.transit.packets.release(slot);
@@ -182,7 +182,7 @@ impl Network {
             now = arrival;
             if hop.is_last() {
                 let since = cx.events.now();
-                self.ahead.push_back(HandedOver { arrival, since, packet: slot, channel });
+                self.early.push_back(EarlyPacket { arrival, since, packet: slot, channel });
                 return;
             }
             self.capture_arrival(now, channel, slot, cx);
@@ -191,26 +191,27 @@ impl Network {
         }
     }
 
-    /// The next packet that its destination may take early; the caller decides.
+    /// The next packet that may be delivered early to its destination. The caller decides: it calls
+    /// [`Network::capture_early`] or [`Network::schedule_arrival`].
     #[inline]
-    pub(crate) fn next_ahead(&mut self) -> Option<HandedOver> {
-        self.ahead.pop_front()
+    pub(crate) fn next_early(&mut self) -> Option<EarlyPacket> {
+        self.early.pop_front()
     }
 
-    /// True if all packets before this one on its last channel have been taken.
+    /// True if all packets before this one on its last channel have been delivered.
     #[inline]
-    pub(crate) fn is_next_to_arrive(&self, handed: &HandedOver) -> bool {
-        self.channels[handed.channel as usize].is_empty()
+    pub(crate) fn is_next_to_arrive(&self, early: &EarlyPacket) -> bool {
+        self.channels[early.channel as usize].is_empty()
     }
 
-    /// Captures a packet that its destination takes early.
-    pub(crate) fn capture_ahead<R: Recorder>(&mut self, handed: HandedOver, cx: &Context<'_, R>) {
-        self.capture_arrival(handed.arrival, handed.channel, handed.packet, cx);
+    /// Captures a packet that is delivered early to its destination.
+    pub(crate) fn capture_early<R: Recorder>(&mut self, early: EarlyPacket, cx: &Context<'_, R>) {
+        self.capture_arrival(early.arrival, early.channel, early.packet, cx);
     }
 
-    /// Schedules the arrival of a packet that its destination does not take early.
-    pub(crate) fn await_arrival<R>(&mut self, handed: HandedOver, cx: &mut Context<'_, R>) {
-        self.channels[handed.channel as usize].take_back(handed, cx);
+    /// Schedules the arrival of a packet that is not delivered early after all.
+    pub(crate) fn schedule_arrival<R>(&mut self, early: EarlyPacket, cx: &mut Context<'_, R>) {
+        self.channels[early.channel as usize].schedule_arrival(early, cx);
     }
 
     /// Captures a packet that reaches end `a` of its link.

@@ -9,19 +9,19 @@ use windlass_base::Span;
 /// Ends each path in [`Routes::hops`].
 const DELIVERED: Hop = Hop(u32::MAX);
 
-/// One hop of a path: a channel, and whether it hands packets over to the next hop's.
+/// One hop of a path: a channel, and whether packets are delivered early from it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hop(u32);
 
 impl Hop {
-    const HANDS_OVER: u32 = 1 << 31;
+    const DELIVERS_EARLY: u32 = 1 << 31;
     const LAST: u32 = 1 << 30;
 
     /// The channel, anywhere but at the destination.
     #[inline]
     pub(crate) fn number(self) -> u32 {
         debug_assert!(self != DELIVERED, "there is no channel");
-        self.0 & !(Hop::HANDS_OVER | Hop::LAST)
+        self.0 & !(Hop::DELIVERS_EARLY | Hop::LAST)
     }
 
     /// The channel; `None` at the destination.
@@ -30,11 +30,12 @@ impl Hop {
         (self != DELIVERED).then(|| self.number())
     }
 
-    /// True if a packet goes on from this channel without an event: all that the next channel gets
-    /// comes from this one, which knows when; or the packet's destination may take it ahead.
+    /// True if a packet is delivered early from this channel, without an event at its arrival. The next
+    /// channel gets all its packets from this one, which knows when they arrive; or this one is the last,
+    /// and the packet's destination may process it at once.
     #[inline]
-    pub(crate) fn hands_over(self) -> bool {
-        self.0 & Hop::HANDS_OVER != 0
+    pub(crate) fn delivers_early(self) -> bool {
+        self.0 & Hop::DELIVERS_EARLY != 0
     }
 
     /// True if this channel leads to the destination.
@@ -98,9 +99,13 @@ impl Routes {
         Some(begin as u32)
     }
 
-    /// Lets channels hand packets over where the next one has no other feeder on the paths that
-    /// begin at `begins`, if they can.
-    pub(crate) fn merge_hops(&mut self, begins: &[u32], can_hand_over: impl Fn(u32) -> bool) {
+    /// Allows early delivery between hops: from each channel that can, if the next one has no other
+    /// feeder on the paths that begin at `begins`.
+    pub(crate) fn allow_early_delivery(
+        &mut self,
+        begins: &[u32],
+        can_deliver_early: impl Fn(u32) -> bool,
+    ) {
         let feeders = self.sole_feeders(begins);
         for place in 0..self.hops.len().saturating_sub(1) {
             let (Some(channel), Some(next)) =
@@ -108,8 +113,8 @@ impl Routes {
             else {
                 continue;
             };
-            if feeders[next as usize] == Some(channel) && can_hand_over(channel) {
-                self.hand_over_at(place as u32);
+            if feeders[next as usize] == Some(channel) && can_deliver_early(channel) {
+                self.deliver_early_at(place as u32);
             }
         }
     }
@@ -127,18 +132,18 @@ impl Routes {
     /// True if packets need an event on the path, before the one at its end.
     pub(crate) fn has_event(&self, begin: u32) -> bool {
         self.last_hop(begin)
-            .is_some_and(|last| (begin..last).any(|place| !self.hop(place).hands_over()))
+            .is_some_and(|last| (begin..last).any(|place| !self.hop(place).delivers_early()))
     }
 
-    /// Lets the channel at a place hand packets over.
-    pub(crate) fn hand_over_at(&mut self, place: u32) {
-        self.hops[place as usize].0 |= Hop::HANDS_OVER;
+    /// Allows early delivery from the channel at a place.
+    pub(crate) fn deliver_early_at(&mut self, place: u32) {
+        self.hops[place as usize].0 |= Hop::DELIVERS_EARLY;
     }
 
-    /// Every channel has events of its own from now on.
-    pub(crate) fn part_hops(&mut self) {
+    /// Forbids early delivery everywhere: every arrival has an event.
+    pub(crate) fn forbid_early_delivery(&mut self) {
         for hop in self.hops.iter_mut().filter(|hop| **hop != DELIVERED) {
-            hop.0 &= !Hop::HANDS_OVER;
+            hop.0 &= !Hop::DELIVERS_EARLY;
         }
     }
 

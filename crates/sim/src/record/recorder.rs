@@ -8,8 +8,8 @@ use windlass_tcp::{Connection, TraceEvent};
 /// Receives the events of a run, for time series or captures. By default every method does nothing.
 ///
 /// The events of one flow, or of one link direction, come in order of time. Events of different ones
-/// may not: a channel catches up with departures from its queue at its next call, and an endpoint may
-/// process a packet early.
+/// may not: a channel catches up with departures from its queue at its next call, and a packet may
+/// be delivered early.
 pub trait Recorder {
     /// A connection of the flow starts; `connection` is the sender's end.
     fn connection_started(&mut self, now: Time, flow: usize, connection: &Connection) {

@@ -174,7 +174,7 @@ impl<F: FnMut(Sample)> Recorder for Sampling<F> {
         if direction == self.bottleneck {
             self.advance(now);
             self.count_queue(now);
-            // A packet that nothing can overtake arrives early: other events may be later than this one.
+            // An event that an early delivery brought before this one may be later.
             let counted_already = self.queue_since.saturating_since(now).as_secs_f64();
             self.queue_area += (packets as f64 - self.queue_packets as f64) * counted_already;
             self.queue_packets = packets;

@@ -4,7 +4,7 @@ use super::decides_at_dequeue::DecidesAtDequeue;
 use super::decides_at_enqueue::DecidesAtEnqueue;
 use super::impairments::Fate;
 use super::interface::Interface;
-use super::propagation::HandedOver;
+use super::propagation::EarlyPacket;
 use super::queued_packet::QueuedPacket;
 use super::varying::Varying;
 use crate::model::{self, LinkDirection};
@@ -79,15 +79,15 @@ macro_rules! declare {
                 &mut self,
                 now: Time,
                 packet: Slot,
-                hand_over: bool,
+                early: bool,
                 transit: &mut Transit,
                 cx: &mut Context<'_, R>,
             ) -> Option<Time> {
                 match self {
                     $(Channel::$kind(channel) => {
-                        offer!($kind, channel, now, packet, hand_over, transit, cx)
+                        offer!($kind, channel, now, packet, early, transit, cx)
                     })+
-                    Channel::Varying(channel) => channel.offer(now, packet, hand_over, transit, cx),
+                    Channel::Varying(channel) => channel.offer(now, packet, early, transit, cx),
                 }
             }
         }
@@ -133,29 +133,29 @@ impl Channel {
         each!(self, channel => channel.interface.record.as_deref())
     }
 
-    /// True if the channel can hand packets over: the arrival of a packet at the far end is known, and
-    /// certain, as soon as the queue takes it.
-    pub(crate) fn can_hand_over(&self) -> bool {
-        each!(self, channel => channel.can_hand_over())
+    /// True if packets can be delivered early from the channel: the arrival of a packet at the far end
+    /// is known, and certain, as soon as the queue takes it.
+    pub(crate) fn can_deliver_early(&self) -> bool {
+        each!(self, channel => channel.can_deliver_early())
     }
 
-    /// A packet arrives at the queue. With `hand_over`, which requires
-    /// [`Channel::can_hand_over`], returns its arrival at the far end; otherwise schedules that arrival.
+    /// A packet arrives at the queue. With `early`, which requires [`Channel::can_deliver_early`],
+    /// returns its arrival at the far end for an early delivery; otherwise schedules that arrival.
     #[inline]
     pub(crate) fn offer<R: Recorder>(
         &mut self,
         now: Time,
         packet: Slot,
-        hand_over: bool,
+        early: bool,
         transit: &mut Transit,
         cx: &mut Context<'_, R>,
     ) -> Option<Time> {
         match self {
             // Most channels have a plain queue.
-            Channel::DropTail(channel) => channel.offer(now, packet, hand_over, transit, cx),
+            Channel::DropTail(channel) => channel.offer(now, packet, early, transit, cx),
             // It does not go through the list of all kinds.
-            Channel::Red(channel) => offer_red(channel, now, packet, hand_over, transit, cx),
-            _ => self.offer_aqm(now, packet, hand_over, transit, cx),
+            Channel::Red(channel) => offer_red(channel, now, packet, early, transit, cx),
+            _ => self.offer_aqm(now, packet, early, transit, cx),
         }
     }
 
@@ -177,9 +177,9 @@ impl Channel {
         each!(self, channel => channel.interface.propagation.is_empty())
     }
 
-    /// Takes back a packet that was handed over but needs an event at its arrival.
-    pub(crate) fn take_back<R>(&mut self, handed: HandedOver, cx: &mut Context<'_, R>) {
-        each!(self, channel => channel.interface.propagation.take_back(handed, cx));
+    /// Schedules the arrival of a packet that is not delivered early after all.
+    pub(crate) fn schedule_arrival<R>(&mut self, early: EarlyPacket, cx: &mut Context<'_, R>) {
+        each!(self, channel => channel.interface.propagation.schedule_arrival(early, cx));
     }
 
     /// The fate of the packet that [`Channel::take_arrival`] returned last as not on time.
@@ -208,9 +208,9 @@ fn offer_red<R: Recorder>(
     channel: &mut DecidesAtEnqueue<Red<QueuedPacket>>,
     now: Time,
     packet: Slot,
-    hand_over: bool,
+    early: bool,
     transit: &mut Transit,
     cx: &mut Context<'_, R>,
 ) -> Option<Time> {
-    channel.offer(now, packet, hand_over, transit, cx)
+    channel.offer(now, packet, early, transit, cx)
 }

@@ -41,7 +41,7 @@ impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
     }
 
     /// False: the queue may yet drop a packet that it has taken.
-    pub(super) fn can_hand_over(&self) -> bool {
+    pub(super) fn can_deliver_early(&self) -> bool {
         false
     }
 
@@ -50,7 +50,7 @@ impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
         &mut self,
         now: Time,
         slot: Slot,
-        _hand_over: bool,
+        _early: bool,
         transit: &mut Transit,
         cx: &mut Context<'_, R>,
     ) -> Option<Time> {

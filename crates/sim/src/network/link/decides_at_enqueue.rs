@@ -29,14 +29,14 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
         DecidesAtEnqueue { interface, free_at: Time::ZERO, queue, rng }
     }
 
-    /// A packet arrives at the queue. If the queue takes it and `hand_over` is true, returns its arrival
-    /// at the far end; otherwise schedules that arrival.
+    /// A packet arrives at the queue. If the queue takes it and `early` is true, returns its arrival at
+    /// the far end for an early delivery; otherwise schedules that arrival.
     #[inline(always)]
     pub(super) fn offer<R: Recorder>(
         &mut self,
         now: Time,
         slot: Slot,
-        hand_over: bool,
+        early: bool,
         transit: &mut Transit,
         cx: &mut Context<'_, R>,
     ) -> Option<Time> {
@@ -56,7 +56,7 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
             return None;
         };
         self.interface.capture_departure(begin, slot, transit, cx);
-        if hand_over {
+        if early {
             return Some(self.interface.propagation.arrival(self.free_at));
         }
         self.interface.propagation.launch(self.free_at, slot, cx);
@@ -132,7 +132,7 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
     }
 
     /// True if a packet arrives for certain once the queue has taken it.
-    pub(super) fn can_hand_over(&self) -> bool {
+    pub(super) fn can_deliver_early(&self) -> bool {
         self.interface.propagation.is_perfect()
     }
 

@@ -29,4 +29,4 @@ mod varying;
 
 pub(crate) use channel::Channel;
 pub(crate) use impairments::Fate;
-pub(crate) use propagation::HandedOver;
+pub(crate) use propagation::EarlyPacket;

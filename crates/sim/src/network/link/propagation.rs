@@ -38,9 +38,9 @@ struct Arrival {
     on_time: bool,
 }
 
-/// A packet that its last channel has handed over to its destination.
+/// A packet that may be delivered early: its arrival at its destination is known.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct HandedOver {
+pub(crate) struct EarlyPacket {
     /// When the packet arrives.
     pub(crate) arrival: Time,
     /// When the arrival became known.
@@ -112,9 +112,9 @@ impl Propagation {
         self.in_flight.is_empty()
     }
 
-    /// Takes back a packet that was handed over but needs an event at its arrival.
-    pub(super) fn take_back<R>(&mut self, handed: HandedOver, cx: &mut Context<'_, R>) {
-        let HandedOver { arrival, since, packet, .. } = handed;
+    /// Schedules the arrival of a packet that is not delivered early after all.
+    pub(super) fn schedule_arrival<R>(&mut self, early: EarlyPacket, cx: &mut Context<'_, R>) {
+        let EarlyPacket { arrival, since, packet, .. } = early;
         debug_assert!(self.in_flight.back().is_none_or(|last| last.at <= arrival), "in order");
         self.push(Arrival { at: arrival, since, packet, on_time: true }, cx);
     }
