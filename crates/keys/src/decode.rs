@@ -1,4 +1,5 @@
-//! From the tree of a document to typed keys.
+//! From the tree of a document to typed keys: the traits that the declarations of `macros`
+//! implement, and the context in which they report problems.
 
 use crate::definitions::Definitions;
 use crate::problem::{Diagnostic, Location, Position};
@@ -39,6 +40,18 @@ pub trait Keys<R>: Sized {
 
     /// Their values. Does not check for unknown keys.
     fn read(table: &Node, context: &mut Context<R>) -> Option<Self>;
+}
+
+/// A choice among kinds, as [`choice!`](crate::choice) declares it.
+pub trait Choice {
+    /// The names of the kinds.
+    const KINDS: &'static [&'static str];
+
+    /// The noun for the choice in messages, such as "an application".
+    const NOUN: &'static str;
+
+    /// The name of the kind.
+    fn kind(&self) -> &'static str;
 }
 
 /// The path from the root to the value being read, and the problems found so far.

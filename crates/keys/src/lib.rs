@@ -55,7 +55,7 @@ mod tree;
 mod value;
 
 pub use container::{Located, Named};
-pub use decode::{Context, Decode, Keys, kind_of};
+pub use decode::{Choice, Context, Decode, Keys, kind_of};
 pub use definitions::{Definitions, described};
 pub use describe::schema;
 pub use problem::{Location, Position, Problem, Problems};

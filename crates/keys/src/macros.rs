@@ -89,7 +89,8 @@ macro_rules! keys {
 
 /// A choice: the name of a kind alone, or a table with `kind` and that kind's keys.
 ///
-/// Generates an enum with a variant for each kind, which implements [`Decode`](crate::Decode).
+/// Generates an enum with a variant for each kind, which implements [`Choice`](crate::Choice) and
+/// [`Decode`](crate::Decode).
 #[macro_export]
 macro_rules! choice {
     (
@@ -104,16 +105,11 @@ macro_rules! choice {
             $($(#[doc = $kind_doc])+ $variant($keys),)+
         }
 
-        #[allow(dead_code, reason = "only choices that a registry extends need all of it")]
-        impl $name {
-            /// The names of the kinds.
-            pub(crate) const KINDS: &'static [&'static str] = &[$($kind),+];
+        impl $crate::Choice for $name {
+            const KINDS: &'static [&'static str] = &[$($kind),+];
+            const NOUN: &'static str = $what;
 
-            /// The noun for the choice in messages, such as "an application".
-            pub(crate) const WHAT: &'static str = $what;
-
-            /// The name of the kind.
-            pub(crate) fn kind(&self) -> &'static str {
+            fn kind(&self) -> &'static str {
                 match self {
                     $($name::$variant(_) => $kind,)+
                 }
@@ -128,7 +124,8 @@ macro_rules! choice {
                 concat!($what, ": the name of a kind, or a table with `kind`");
 
             fn decode(node: &$crate::Node, context: &mut $crate::Context<R>) -> Option<Self> {
-                match $crate::kind_of::<Self, R>(node, context, $what, Self::KINDS)? {
+                let kinds = <Self as $crate::Choice>::KINDS;
+                match $crate::kind_of::<Self, R>(node, context, $what, kinds)? {
                     $($kind => context.table::<$keys>(node, Some("kind")).map(Self::$variant),)+
                     _ => None,
                 }

@@ -1,4 +1,5 @@
-//! Reads whole documents.
+//! Reads whole documents: parses the text, applies the overrides, decodes the keys, and locates the
+//! problems.
 
 use crate::decode::Context;
 use crate::overrides;

@@ -1,10 +1,10 @@
 //! Congestion controllers: their names, their parameters, and the factories that they mean.
 
-use crate::custom::{self, Found};
-use crate::registry::{Context, Registry};
+use crate::any_kind::{AnyKind, KnownKinds};
+use crate::registry::{Context, Kind, Registry};
 use crate::units::NoSettingsKeys;
 use std::sync::Arc;
-use windlass_keys::{Decode, Definitions, Located, Node, choice, keys};
+use windlass_keys::{Choice, Located, choice, keys};
 use windlass_tcp::Profile;
 use windlass_tcp::cc::{self, ControllerFactory};
 
@@ -31,27 +31,14 @@ choice! {
 }
 
 /// A controller: one of Windlass's, or one of the registry's.
-#[derive(Clone, Debug)]
-pub(crate) enum ControllerRef {
-    Known(ControllerKeys),
-    Custom(Arc<dyn ControllerFactory>),
-}
+pub(crate) type ControllerKind = AnyKind<ControllerKeys>;
 
-impl Decode<Registry> for ControllerRef {
-    const EXPECTED: &'static str = <ControllerKeys as Decode<Registry>>::EXPECTED;
+impl KnownKinds for ControllerKeys {
+    type Custom = Arc<dyn ControllerFactory>;
+    type Beside = NoSettingsKeys;
 
-    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
-        let kinds = context.registry().controllers.clone();
-        let known = (ControllerKeys::WHAT, ControllerKeys::KINDS);
-        match custom::find::<_, ControllerKeys>(node, context, known, &kinds, &["kind"])? {
-            Found::Known => ControllerKeys::decode(node, context).map(ControllerRef::Known),
-            Found::Custom(factory) => Some(ControllerRef::Custom(factory)),
-        }
-    }
-
-    fn schema(definitions: &mut Definitions<Registry>) -> serde_json::Value {
-        let known = ControllerKeys::schema(definitions);
-        custom::schema(known, &definitions.registry().controllers)
+    fn added(registry: &Registry) -> &[Kind<Self::Custom>] {
+        &registry.controllers
     }
 }
 
@@ -80,27 +67,27 @@ keys! {
 /// which has the options that stand beside the controller. `None` after reporting that this build has
 /// none of the name.
 pub(crate) fn factory(
-    chosen: Option<&Located<ControllerRef>>,
+    chosen: Option<&Located<ControllerKind>>,
     profile: Profile,
     cubic: cc::Cubic,
     context: &mut Context,
 ) -> Option<Arc<dyn ControllerFactory>> {
     let name = match chosen.map(|chosen| &chosen.value) {
-        Some(ControllerRef::Custom(factory)) => return Some(Arc::clone(factory)),
-        Some(ControllerRef::Known(ControllerKeys::NewEcn(keys))) => {
+        Some(AnyKind::Custom(factory, _)) => return Some(Arc::clone(factory)),
+        Some(AnyKind::Known(ControllerKeys::NewEcn(keys))) => {
             let mut factory = cc::NewEcn::default();
             factory.alpha_wnd = keys.alpha_wnd.unwrap_or(factory.alpha_wnd);
             factory.alpha_slp = keys.alpha_slp.unwrap_or(factory.alpha_slp);
             factory.beta = keys.beta.unwrap_or(factory.beta);
             return Some(Arc::new(factory));
         }
-        Some(ControllerRef::Known(ControllerKeys::ConstantIncrease(keys))) => {
+        Some(AnyKind::Known(ControllerKeys::ConstantIncrease(keys))) => {
             let mut factory = cc::ConstantIncrease::default();
             factory.gain = keys.gain.unwrap_or(factory.gain);
             return Some(Arc::new(factory));
         }
         // The others have no settings.
-        Some(ControllerRef::Known(keys)) => keys.kind(),
+        Some(AnyKind::Known(keys)) => keys.kind(),
         None => profile.default_controller(),
     };
     if name == "cubic" {

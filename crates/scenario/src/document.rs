@@ -1,3 +1,6 @@
+//! The result of reading a scenario file: the scenario, its seed, and where it comes from.
+//! [`resolve`](crate::resolve) makes it.
+
 use windlass_sim::Scenario;
 
 /// The seed of a scenario that names none.

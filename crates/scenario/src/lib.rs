@@ -23,9 +23,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod any_kind;
 mod app;
 mod controllers;
-mod custom;
 mod document;
 mod inherit;
 mod keys;

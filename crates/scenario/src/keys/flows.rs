@@ -1,3 +1,5 @@
+//! The keys of TCP flows and of UDP sources.
+
 use super::tcp::TcpKeys;
 use crate::app::AppKeys;
 use crate::units::PacketBytes;

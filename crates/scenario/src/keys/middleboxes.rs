@@ -1,7 +1,9 @@
-use crate::custom::{self, Found};
-use crate::registry::{Context, Registry};
+//! The keys of middleboxes.
+
+use crate::any_kind::{AnyKind, KnownKinds};
+use crate::registry::{Kind, Registry};
 use std::sync::Arc;
-use windlass_keys::{Decode, Definitions, Located, Node, choice, keys, words};
+use windlass_keys::{Located, choice, keys, words};
 use windlass_sim::MiddleboxFactory;
 
 choice! {
@@ -47,38 +49,21 @@ words! {
 }
 
 /// A middlebox: one of Windlass's, or one of the registry's.
-#[derive(Clone, Debug)]
-pub(crate) enum MiddleboxRef {
-    Known(MiddleboxKeys),
-    Custom(CustomMiddlebox),
-}
+pub(crate) type MiddleboxKind = AnyKind<MiddleboxKeys>;
 
-/// A middlebox of the registry, and the node that hosts it.
-#[derive(Clone, Debug)]
-pub(crate) struct CustomMiddlebox {
-    pub(crate) node: Located<String>,
-    pub(crate) factory: Arc<dyn MiddleboxFactory>,
-}
-
-impl Decode<Registry> for MiddleboxRef {
-    const EXPECTED: &'static str = <MiddleboxKeys as Decode<Registry>>::EXPECTED;
-
-    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
-        let kinds = context.registry().middleboxes.clone();
-        let known = (MiddleboxKeys::WHAT, MiddleboxKeys::KINDS);
-        let found =
-            custom::find::<_, MiddleboxKeys>(node, context, known, &kinds, &["kind", "node"])?;
-        match found {
-            Found::Known => MiddleboxKeys::decode(node, context).map(MiddleboxRef::Known),
-            Found::Custom(factory) => {
-                let node = context.key(node, "node")?;
-                Some(MiddleboxRef::Custom(CustomMiddlebox { node, factory }))
-            }
-        }
+keys! {
+    /// The keys of a middlebox of the registry that stand beside its settings.
+    struct CustomMiddleboxKeys {
+        /// The node that hosts it.
+        node: Located<String>,
     }
+}
 
-    fn schema(definitions: &mut Definitions<Registry>) -> serde_json::Value {
-        let known = MiddleboxKeys::schema(definitions);
-        custom::schema(known, &definitions.registry().middleboxes)
+impl KnownKinds for MiddleboxKeys {
+    type Custom = Arc<dyn MiddleboxFactory>;
+    type Beside = CustomMiddleboxKeys;
+
+    fn added(registry: &Registry) -> &[Kind<Self::Custom>] {
+        &registry.middleboxes
     }
 }

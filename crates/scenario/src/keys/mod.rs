@@ -9,9 +9,7 @@ mod tcp;
 mod topology;
 
 pub(crate) use flows::{FlowKeys, OnOffKeys, UdpKeys};
-pub(crate) use middleboxes::{
-    CustomMiddlebox, EcnProxyKeys, MiddleboxKeys, MiddleboxRef, SenderPolicyKeys,
-};
+pub(crate) use middleboxes::{EcnProxyKeys, MiddleboxKeys, MiddleboxKind, SenderPolicyKeys};
 pub(crate) use over_time::{
     AggregationKeys, DelayKeys, LinkOverTimeKeys, OutageKeys, OverTimeKeys, RateKeys,
     TokenBucketKeys,
@@ -67,7 +65,7 @@ keys! {
         /// UDP sources.
         udp: Vec<Located<UdpKeys>>,
         /// Devices on nodes, those of one node in the order in which packets meet them.
-        middleboxes: Vec<Located<MiddleboxRef>>,
+        middleboxes: Vec<Located<MiddleboxKind>>,
     }
 }
 

@@ -1,4 +1,7 @@
-use crate::controllers::ControllerRef;
+//! The keys of a TCP connection, for `[defaults]` and for each flow.
+//! [`resolve::tcp`](crate::resolve) puts them over the profile.
+
+use crate::controllers::ControllerKind;
 use crate::units::{Mss, NoSettingsKeys, ProfileName, RtoRuleName, Segments, Window};
 use windlass_base::Span;
 use windlass_keys::{Bytes, Located, Positive, choice, keys, words};
@@ -10,7 +13,7 @@ keys! {
         profile: Option<ProfileName>,
         /// The congestion controller. Default: cubic with profile linux, reno with ns2-reno,
         /// rfc2581 and rfc3465, newreno with rfc5681.
-        controller: Option<Located<ControllerRef>>,
+        controller: Option<Located<ControllerKind>>,
         /// Payload bytes of a full segment. Default: 1460.
         mss: Option<Mss>,
         /// Offer and take ECN.

@@ -1,3 +1,5 @@
+//! The keys of nodes, links and the shorthands for topologies.
+
 use super::over_time::{DelayKeys, OverTimeKeys, RateKeys};
 use crate::queues::QueueRef;
 use crate::registry::{Context, Registry};

@@ -1,3 +1,5 @@
+//! The key `action`, which RED, SRED and fixed-probability share.
+
 use windlass_aqm::EarlyAction;
 use windlass_keys::words;
 

@@ -1,3 +1,5 @@
+//! The keys of CoDel, which FQ-CoDel takes in as well.
+
 use crate::registry::Context;
 use crate::units::Limit;
 use windlass_aqm::{CoDelConfig, CoDelParams, Config};

@@ -1,3 +1,5 @@
+//! The keys of DropTail.
+
 use crate::registry::Context;
 use crate::units::Limit;
 use windlass_aqm::{Config, DropTailConfig};

@@ -1,3 +1,5 @@
+//! The keys of the queue that marks or drops with a fixed probability.
+
 use super::action::ActionKeys;
 use crate::registry::Context;
 use crate::units::Limit;

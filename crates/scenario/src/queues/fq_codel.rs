@@ -1,3 +1,5 @@
+//! The keys of FQ-CoDel: CoDel's own, and those of its flows.
+
 use super::codel::CoDelKeys;
 use crate::registry::Context;
 use crate::units::Limit;

@@ -11,22 +11,15 @@ mod red;
 mod sred;
 mod tc_red;
 
-use crate::custom::{self, Found};
+use crate::any_kind::{AnyKind, KnownKinds};
 use crate::names::look_up;
-use crate::registry::{Context, Registry, Settings};
-use codel::CoDelKeys;
-use droptail::DropTailKeys;
-use fixed_probability::FixedProbabilityKeys;
-use fq_codel::FqCoDelKeys;
-use pie::PieKeys;
-use red::{AdaptiveRedKeys, RedKeys, SelfConfiguringRedKeys};
+use crate::registry::{Context, Kind, Registry, Settings};
+use crate::units::NoSettingsKeys;
 use serde_json::json;
-use sred::SredKeys;
 use std::path::PathBuf;
-use tc_red::TcRedKeys;
 use windlass_aqm as aqm;
 use windlass_base::BitRate;
-use windlass_keys::{Decode, Definitions, Located, Location, Named, Node, Value, choice};
+use windlass_keys::{Choice, Decode, Definitions, Located, Location, Named, Node, Value, choice};
 
 /// Lists the disciplines once: the keys of each, which have a method `config`, under its name.
 macro_rules! disciplines {
@@ -50,43 +43,46 @@ macro_rules! disciplines {
 
 disciplines! {
     /// First in, first out; what does not fit is lost.
-    DropTail(DropTailKeys) = "droptail",
+    DropTail(droptail::DropTailKeys) = "droptail",
     /// Random early detection (Floyd and Jacobson 1993).
-    Red(RedKeys) = "red",
+    Red(red::RedKeys) = "red",
     /// RED that sets p_max by itself (Floyd, Gummadi and Shenker 2001).
-    AdaptiveRed(AdaptiveRedKeys) = "adaptive-red",
+    AdaptiveRed(red::AdaptiveRedKeys) = "adaptive-red",
     /// RED whose p_max moves when the average leaves its thresholds (Feng and others 1999).
-    SelfConfiguringRed(SelfConfiguringRedKeys) = "self-configuring-red",
+    SelfConfiguringRed(red::SelfConfiguringRedKeys) = "self-configuring-red",
     /// Stabilized RED (Ott, Lakshman and Wong 1999).
-    Sred(SredKeys) = "sred",
+    Sred(sred::SredKeys) = "sred",
     /// Each packet with the same probability, whatever waits.
-    FixedProbability(FixedProbabilityKeys) = "fixed-probability",
+    FixedProbability(fixed_probability::FixedProbabilityKeys) = "fixed-probability",
     /// CoDel (RFC 8289).
-    CoDel(CoDelKeys) = "codel",
+    CoDel(codel::CoDelKeys) = "codel",
     /// FQ-CoDel (RFC 8290).
-    FqCoDel(FqCoDelKeys) = "fq-codel",
+    FqCoDel(fq_codel::FqCoDelKeys) = "fq-codel",
     /// PIE (RFC 8033).
-    Pie(PieKeys) = "pie",
+    Pie(pie::PieKeys) = "pie",
     /// RED as Linux has it: the parameters of `tc red`, the arithmetic of its kernel.
-    TcRed(TcRedKeys) = "tc-red",
+    TcRed(tc_red::TcRedKeys) = "tc-red",
+}
+
+impl KnownKinds for QueueKeys {
+    type Custom = aqm::Config;
+    type Beside = NoSettingsKeys;
+
+    fn added(registry: &Registry) -> &[Kind<Self::Custom>] {
+        &registry.queues
+    }
 }
 
 /// A discipline with its settings: one of Windlass's, or one of the registry's.
 #[derive(Clone, Debug)]
-pub struct QueueKind(Kind);
-
-#[derive(Clone, Debug)]
-enum Kind {
-    Known(QueueKeys),
-    Custom(aqm::Config),
-}
+pub struct QueueKind(AnyKind<QueueKeys>);
 
 impl QueueKind {
     /// The settings of the queue. Reports those that cannot work at `location`.
     pub(crate) fn config(&self, location: &Location, context: &mut Context) -> aqm::Config {
         let keys = match &self.0 {
-            Kind::Custom(config) => return config.clone(),
-            Kind::Known(keys) => keys,
+            AnyKind::Custom(config, _) => return config.clone(),
+            AnyKind::Known(keys) => keys,
         };
         let config = keys.config(context);
         if let Err(error) = config.validate() {
@@ -100,18 +96,11 @@ impl Decode<Registry> for QueueKind {
     const EXPECTED: &'static str = <QueueKeys as Decode<Registry>>::EXPECTED;
 
     fn decode(node: &Node, context: &mut Context) -> Option<Self> {
-        let kinds = context.registry().queues.clone();
-        let known = (QueueKeys::WHAT, QueueKeys::KINDS);
-        match custom::find::<_, QueueKeys>(node, context, known, &kinds, &["kind"])? {
-            Found::Known => QueueKeys::decode(node, context).map(Kind::Known),
-            Found::Custom(config) => Some(Kind::Custom(config)),
-        }
-        .map(QueueKind)
+        AnyKind::decode(node, context).map(QueueKind)
     }
 
     fn schema(definitions: &mut Definitions<Registry>) -> serde_json::Value {
-        let known = QueueKeys::schema(definitions);
-        custom::schema(known, &definitions.registry().queues)
+        AnyKind::<QueueKeys>::schema(definitions)
     }
 }
 

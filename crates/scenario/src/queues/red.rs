@@ -1,3 +1,5 @@
+//! The keys of the three kinds of RED, which share those of the first.
+
 use super::action::ActionKeys;
 use crate::registry::Context;
 use crate::units::{Limit, Threshold};

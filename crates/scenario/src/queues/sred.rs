@@ -1,3 +1,5 @@
+//! The keys of Stabilized RED.
+
 use super::action::ActionKeys;
 use crate::registry::Context;
 use crate::units::Limit;

@@ -1,3 +1,5 @@
+//! The keys of `tc red`, under the names that tc gives them.
+
 use crate::registry::Context;
 use windlass_aqm::{Config, TcRedConfig};
 use windlass_base::BitRate;

@@ -1,3 +1,6 @@
+//! TCP flows and UDP sources: expands `count` and "each", finds their ends in the topology, and
+//! checks their times.
+
 use super::tcp;
 use super::topology::Topology;
 use crate::app::AppKeys;

@@ -1,26 +1,28 @@
-use crate::keys::{CustomMiddlebox, EcnProxyKeys, MiddleboxKeys, MiddleboxRef, SenderPolicyKeys};
+//! Middleboxes: looks up the nodes that they name, and turns the keys of an ECN proxy into its
+//! policy.
+
+use crate::any_kind::AnyKind;
+use crate::keys::{EcnProxyKeys, MiddleboxKeys, MiddleboxKind, SenderPolicyKeys};
 use crate::names::look_up;
 use crate::registry::Context;
 use std::sync::Arc;
 use windlass_ecn_proxy_core::{Policy, SenderPolicy};
 use windlass_keys::Located;
-use windlass_sim::model::{CustomMiddlebox as Factory, DuplicateAcks, Middlebox};
+use windlass_sim::model::{CustomMiddlebox, DuplicateAcks, Middlebox};
 
 const NODE: &str = "the name of a node";
 
 /// The middleboxes, their nodes looked up.
 pub(super) fn middleboxes(
-    keys: &[Located<MiddleboxRef>],
+    keys: &[Located<MiddleboxKind>],
     nodes: &[String],
     context: &mut Context,
 ) -> Vec<Middlebox> {
-    let resolve = |keys: &Located<MiddleboxRef>| match &keys.value {
-        MiddleboxRef::Known(MiddleboxKeys::EcnProxy(proxy)) => {
-            ecn_proxy(keys, proxy, nodes, context)
-        }
-        MiddleboxRef::Custom(CustomMiddlebox { node, factory }) => {
-            let node = look_up(node, NODE, nodes, context)?;
-            Some(Middlebox::Custom { node, factory: Factory(Arc::clone(factory)) })
+    let resolve = |keys: &Located<MiddleboxKind>| match &keys.value {
+        AnyKind::Known(MiddleboxKeys::EcnProxy(proxy)) => ecn_proxy(keys, proxy, nodes, context),
+        AnyKind::Custom(factory, keys) => {
+            let node = look_up(&keys.node, NODE, nodes, context)?;
+            Some(Middlebox::Custom { node, factory: CustomMiddlebox(Arc::clone(factory)) })
         }
     };
     keys.iter().filter_map(resolve).collect()

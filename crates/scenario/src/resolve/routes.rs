@@ -1,3 +1,6 @@
+//! Which nodes reach each other, to refuse a flow between two that do not. The simulator finds the
+//! paths themselves (`windlass_sim`, `network/routes.rs`).
+
 use windlass_sim::model::{Link, NodeId};
 
 /// The connected components of the network.

@@ -1,3 +1,7 @@
+//! TCP options of a flow: the profile, with the keys of the flow and of `[defaults]` over it.
+//! [`flows`](super::flows) asks for them; [`controllers`](crate::controllers) has the congestion
+//! controllers.
+
 use crate::controllers;
 use crate::keys::{AckKeys, EchoKeys, GrowthKeys, ReceiverKeys, ReductionKeys, TcpKeys};
 use crate::registry::Context;

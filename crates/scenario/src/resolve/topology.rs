@@ -1,3 +1,7 @@
+//! Nodes and links: expands the shorthands `dumbbell` and `parking_lot`, or reads `nodes` and
+//! `links`, and finds the bottleneck. Everything else refers to the nodes by the indices that this
+//! gives them.
+
 use super::over_time;
 use super::routes::Components;
 use crate::keys::{

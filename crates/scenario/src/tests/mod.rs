@@ -2,6 +2,7 @@
 
 use super::*;
 use std::path::{Path, PathBuf};
+use windlass_keys::Choice;
 use windlass_sim::Scenario;
 
 mod bad_input;
