@@ -1,4 +1,4 @@
-//! Replicates made into one result.
+//! The results of several seeds as one document: the mean and the deviation of each figure.
 
 use crate::summary::Summary;
 use serde_json::{Map, Value, json};

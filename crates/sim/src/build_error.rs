@@ -1,3 +1,5 @@
+//! The error of [`Simulation::new`](crate::Simulation::new).
+
 use std::fmt;
 use windlass_aqm::ConfigError;
 

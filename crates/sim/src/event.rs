@@ -1,4 +1,5 @@
-//! The queue of pending events.
+//! The queue of pending events. The event loop (`run.rs`) takes the next one; hosts, channels,
+//! middleboxes and UDP sources schedule them.
 
 use std::cmp::Ordering;
 use std::hint::select_unpredictable;
@@ -13,10 +14,8 @@ pub(crate) enum Event {
     Late { slot: u32 },
     /// An endpoint's timer; stale unless the endpoint is still armed for this very time.
     Timer { endpoint: u32 },
-    /// A TCP application starts, or opens its next connection.
-    Start { flow: u32 },
-    /// A TCP application stops.
-    Stop { flow: u32 },
+    /// A TCP application acts: it starts, stops, or opens its next connection.
+    App { flow: u32 },
     /// A UDP source sends its next packet.
     Udp { source: u32 },
     /// A node's middleboxes want to be called.
@@ -50,10 +49,9 @@ impl PendingEvent {
             Event::Arrival { channel } => (0, channel),
             Event::Late { slot } => (1, slot),
             Event::Timer { endpoint } => (2, endpoint),
-            Event::Start { flow } => (3, flow),
-            Event::Stop { flow } => (4, flow),
-            Event::Udp { source } => (5, source),
-            Event::Middlebox { chain } => (6, chain),
+            Event::App { flow } => (3, flow),
+            Event::Udp { source } => (4, source),
+            Event::Middlebox { chain } => (5, chain),
         };
         let notice = time.saturating_since(since).as_nanos().min(LONGEST);
         let tie = (LONGEST - notice) << ORDER_BITS | order;
@@ -80,9 +78,8 @@ impl PendingEvent {
             0 => Event::Arrival { channel: index },
             1 => Event::Late { slot: index },
             2 => Event::Timer { endpoint: index },
-            3 => Event::Start { flow: index },
-            4 => Event::Stop { flow: index },
-            5 => Event::Udp { source: index },
+            3 => Event::App { flow: index },
+            4 => Event::Udp { source: index },
             _ => Event::Middlebox { chain: index },
         }
     }
@@ -138,20 +135,14 @@ impl EventQueue {
 
     /// Sets the time of a channel's next arrival, and since when it has been the next. It stays in the
     /// channel's slot until [`EventQueue::set_arrival`] or [`EventQueue::clear_arrival`].
-    pub(crate) fn set_arrival(
-        &mut self,
-        place: ArrivalSlot,
-        time: Time,
-        since: Time,
-        channel: u32,
-    ) {
+    pub(crate) fn set_arrival(&mut self, slot: ArrivalSlot, time: Time, since: Time, channel: u32) {
         let entry = self.entry(time, since, Event::Arrival { channel });
-        self.arrivals.set(place, entry);
+        self.arrivals.set(slot, entry);
     }
 
     /// Clears the slot of a channel that expects no arrival.
-    pub(crate) fn clear_arrival(&mut self, place: ArrivalSlot) {
-        self.arrivals.set(place, PendingEvent::NONE);
+    pub(crate) fn clear_arrival(&mut self, slot: ArrivalSlot) {
+        self.arrivals.set(slot, PendingEvent::NONE);
     }
 
     fn entry(&mut self, time: Time, since: Time, event: Event) -> PendingEvent {
@@ -239,11 +230,11 @@ impl Tournament {
 
     /// Adds a level and moves the slots to it.
     fn grow(&mut self) {
-        let places: Vec<PendingEvent> = self.places().collect();
+        let slots: Vec<PendingEvent> = self.slots().collect();
         self.last_level = self.groups.len();
         self.groups = vec![[PendingEvent::NONE; GROUP]; self.groups.len() * GROUP + 1];
-        for (place, entry) in (0..).zip(places) {
-            self.set(ArrivalSlot(place), entry);
+        for (slot, entry) in (0..).zip(slots) {
+            self.set(ArrivalSlot(slot), entry);
         }
     }
 
@@ -253,15 +244,15 @@ impl Tournament {
     }
 
     #[inline(always)]
-    fn set(&mut self, place: ArrivalSlot, PendingEvent { time, tie, event }: PendingEvent) {
-        self.set_numbers(place, time, tie, event);
+    fn set(&mut self, slot: ArrivalSlot, PendingEvent { time, tie, event }: PendingEvent) {
+        self.set_numbers(slot, time, tie, event);
     }
 
     /// Takes the numbers one by one. Loading a whole entry just after storing its fields is slow.
     #[inline(never)]
-    fn set_numbers(&mut self, place: ArrivalSlot, mut time: Time, mut tie: u64, mut event: u64) {
-        let mut group = self.last_level + place.0 as usize / GROUP;
-        let mut member = place.0 as usize % GROUP;
+    fn set_numbers(&mut self, slot: ArrivalSlot, mut time: Time, mut tie: u64, mut event: u64) {
+        let mut group = self.last_level + slot.0 as usize / GROUP;
+        let mut member = slot.0 as usize % GROUP;
         loop {
             let members = &mut self.groups[group];
             members[member] = PendingEvent { time, tie, event };
@@ -275,12 +266,12 @@ impl Tournament {
     }
 
     /// All slots of the leaves, those without an event included.
-    fn places(&self) -> impl Iterator<Item = PendingEvent> + '_ {
+    fn slots(&self) -> impl Iterator<Item = PendingEvent> + '_ {
         self.groups[self.last_level..].as_flattened().iter().copied()
     }
 
     fn pending(&self) -> impl Iterator<Item = PendingEvent> + '_ {
-        self.places().filter(|entry| *entry != PendingEvent::NONE)
+        self.slots().filter(|entry| *entry != PendingEvent::NONE)
     }
 
     /// Changes all entries in a way that keeps their order.
@@ -376,7 +367,7 @@ mod tests {
     use super::*;
     use windlass_base::{Rng, Span};
 
-    /// Channels get their places as they come.
+    /// Channels get their slots as they come.
     fn add(queue: &mut EventQueue, time: Time, event: Event) {
         let Event::Arrival { channel } = event else { return queue.schedule(time, event) };
         while queue.arrivals.used <= channel {
@@ -404,7 +395,7 @@ mod tests {
             let time = queue.now() + Span::from_nanos(rng.below(50));
             let arrival = Event::Arrival { channel: rng.below(CHANNELS.into()) as u32 };
             let is_pending = expected.iter().any(|(_, _, event)| *event == arrival);
-            let event = if is_pending { Event::Start { flow: n } } else { arrival };
+            let event = if is_pending { Event::App { flow: n } } else { arrival };
             add(&mut queue, time, event);
             expected.push((time, n, event));
             if rng.chance(0.7) {
@@ -424,7 +415,7 @@ mod tests {
     fn events_keep_their_order_when_orders_run_out() {
         let mut queue = EventQueue { next_order: ORDERS - 3, ..EventQueue::default() };
         let now = Time::from_nanos(7);
-        let events = |n| [Event::Start { flow: n }, Event::Arrival { channel: n }];
+        let events = |n| [Event::App { flow: n }, Event::Arrival { channel: n }];
         for event in (0..10).flat_map(events) {
             add(&mut queue, now, event);
         }
@@ -440,8 +431,8 @@ mod tests {
             Event::Arrival { channel: u32::MAX },
             Event::Late { slot: 1 },
             Event::Timer { endpoint: 1 << 31 },
-            Event::Start { flow: 0 },
-            Event::Stop { flow: 9 },
+            Event::App { flow: 0 },
+            Event::Udp { source: 9 },
             Event::Udp { source: 3 },
             Event::Middlebox { chain: u32::MAX },
         ];
@@ -457,13 +448,13 @@ mod tests {
         let (early, late, due) = (Time::from_nanos(3), Time::from_nanos(8), Time::from_nanos(9));
         let mut queue = EventQueue::default();
         queue.go_to(late);
-        queue.schedule(due, Event::Start { flow: 1 });
+        queue.schedule(due, Event::App { flow: 1 });
         queue.go_to(early);
-        queue.schedule(due, Event::Start { flow: 0 });
+        queue.schedule(due, Event::App { flow: 0 });
         add(&mut queue, due, Event::Arrival { channel: 0 });
         let order: Vec<_> =
             std::iter::from_fn(|| take(&mut queue)).map(|(_, event)| event).collect();
-        let [first, last] = [0, 1].map(|flow| Event::Start { flow });
+        let [first, last] = [0, 1].map(|flow| Event::App { flow });
         assert_eq!(order, [first, Event::Arrival { channel: 0 }, last]);
     }
 

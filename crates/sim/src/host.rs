@@ -1,6 +1,8 @@
-//! TCP on the hosts: connections, their applications and timers.
+//! TCP on the hosts: connections, their applications and timers. The event loop (`run.rs`) passes
+//! packets, timers and actions of applications to [`Hosts`], which sends the segments that follow
+//! into the [`Network`].
 
-use crate::apps::{TcpSource, Writer};
+use crate::apps::{Action, TcpSource, Writer};
 use crate::event::Event;
 use crate::model::{Flow, Scenario};
 use crate::network::Network;
@@ -73,18 +75,15 @@ impl Hosts {
         Some(&self.connections.get(number as usize)?.as_ref()?.ends[SENDER].connection)
     }
 
-    /// Schedules the start and the stop of every application.
-    pub(crate) fn schedule<R>(&self, cx: &mut Context<'_, R>) {
-        for (flow, (source, spec)) in (0..).zip(self.sources.iter().zip(&self.flows)) {
-            cx.events.schedule(source.start, Event::Start { flow });
-            if let Some(stop) = spec.stop {
-                cx.events.schedule(Time::ZERO + stop, Event::Stop { flow });
-            }
+    /// Schedules the first actions of every application.
+    pub(crate) fn schedule<R>(&mut self, cx: &mut Context<'_, R>) {
+        for (flow, source) in (0..).zip(&mut self.sources) {
+            schedule_actions(flow, source, cx);
         }
     }
 
-    /// A flow's application opens a connection.
-    pub(crate) fn handle_start<R: Recorder>(
+    /// A flow's application acts.
+    pub(crate) fn handle_app<R: Recorder>(
         &mut self,
         now: Time,
         flow: u32,
@@ -92,14 +91,30 @@ impl Hosts {
         cx: &mut Context<'_, R>,
     ) {
         let source = &mut self.sources[flow as usize];
-        let Some(writer) = source.open() else {
-            cx.records.unfinished -= 1;
-            return;
-        };
+        let current = source.current.and_then(|number| self.connections[number as usize].as_mut());
+        let action = source.act(now, current.map(|pair| &mut pair.writer));
+        schedule_actions(flow, source, cx);
+        match action {
+            Action::Open(writer) => self.open(now, flow, writer, network, cx),
+            Action::Write => self.write(now, flow, network, cx),
+            Action::Finish => cx.records.unfinished -= 1,
+        }
+    }
+
+    /// A flow's application opens a connection.
+    fn open<R: Recorder>(
+        &mut self,
+        now: Time,
+        flow: u32,
+        writer: Writer,
+        network: &mut Network,
+        cx: &mut Context<'_, R>,
+    ) {
+        let source = &mut self.sources[flow as usize];
         let number = self.connections.len() as u32;
         source.current = Some(number);
         let spec = &self.flows[flow as usize];
-        let [sender, receiver] = open(now, spec, &mut source.rng);
+        let [sender, receiver] = both_ends(now, spec, &mut source.rng);
         cx.records.flows[flow as usize].connection_started(now, &sender);
         cx.recorder.connection_started(now, flow as usize, &sender);
         let end = |connection, reverse| Endpoint {
@@ -119,18 +134,16 @@ impl Hosts {
         self.drive_apart::<R, SENDER>(now, number, network, cx);
     }
 
-    /// A flow's application stops writing.
-    pub(crate) fn handle_stop<R: Recorder>(
+    /// A flow's application writes to its connection, or closes it.
+    fn write<R: Recorder>(
         &mut self,
         now: Time,
         flow: u32,
         network: &mut Network,
         cx: &mut Context<'_, R>,
     ) {
-        self.sources[flow as usize].stop();
         let Some(number) = self.sources[flow as usize].current else { return };
         if let Some(pair) = &mut self.connections[number as usize] {
-            pair.writer.stop();
             pair.writer.fill(now, &mut pair.ends[SENDER].connection);
             self.drive_apart::<R, SENDER>(now, number, network, cx);
         }
@@ -418,9 +431,10 @@ impl Pair {
         } else if source.has_size() && self.writer.wrote_all() {
             transfers.completion_s.push((now - self.opened).as_secs_f64());
         }
-        match source.pause() {
-            Some(pause) => cx.events.schedule(now + pause, Event::Start { flow: self.flow }),
-            None => cx.records.unfinished -= 1,
+        if source.connection_done(now) {
+            schedule_actions(self.flow, source, cx);
+        } else {
+            cx.records.unfinished -= 1;
         }
     }
 
@@ -448,6 +462,13 @@ impl Endpoint {
     }
 }
 
+/// Schedules an event for each time at which a flow's application wants to act.
+fn schedule_actions<R>(flow: u32, source: &mut TcpSource, cx: &mut Context<'_, R>) {
+    while let Some(at) = source.poll_wake() {
+        cx.events.schedule(at, Event::App { flow });
+    }
+}
+
 /// Sends a run of several segments that shares one slot.
 #[cold]
 fn send_several<R: Recorder>(
@@ -472,7 +493,7 @@ fn tap<'a, R>(flow: u32, cx: &'a mut Context<'_, R>) -> FlowTap<'a, R> {
 }
 
 /// Both ends of a flow's next connection: sender, receiver.
-fn open(now: Time, flow: &Flow, rng: &mut Rng) -> [Connection; 2] {
+fn both_ends(now: Time, flow: &Flow, rng: &mut Rng) -> [Connection; 2] {
     let isn = [SeqNumber(rng.bits() as u32), SeqNumber(rng.bits() as u32)];
     let sender = with_phase(&flow.sender, rng);
     let receiver = with_phase(&flow.receiver, rng);

@@ -10,9 +10,6 @@ use windlass_ecn_proxy_core as ecn_proxy_core;
 pub use windlass_link_model::{self as link_model, Variation};
 use windlass_tcp as tcp;
 
-/// An index into [`Scenario::links`].
-pub type LinkId = usize;
-
 /// One experiment.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -123,8 +120,8 @@ impl Eq for CustomMiddlebox {}
 /// One direction of a link.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct LinkDirection {
-    /// The link.
-    pub link: LinkId,
+    /// The link: an index into [`Scenario::links`].
+    pub link: usize,
     /// False: from [`Link::a`] to [`Link::b`]; true: the way back.
     pub reverse: bool,
 }
@@ -234,34 +231,6 @@ pub enum TcpApp {
         /// Number of transfers; `None`: until the end.
         count: Option<u64>,
     },
-}
-
-impl TcpApp {
-    /// Bytes that each connection carries; `None`: no end.
-    pub(crate) fn bytes(&self) -> Option<u64> {
-        match self {
-            TcpApp::Bulk => None,
-            TcpApp::Transfer { bytes } | TcpApp::Repeated { bytes, .. } => Some(*bytes),
-        }
-    }
-
-    /// The pause between connection number `opened` (from 1) and the next, and whether it is the mean
-    /// of an exponential distribution; `None` if there is no next.
-    pub(crate) fn pause_after(&self, opened: u64) -> Option<(Span, bool)> {
-        match self {
-            TcpApp::Repeated { pause, exponential, count, .. }
-                if count.is_none_or(|count| opened < count) =>
-            {
-                Some((*pause, *exponential))
-            }
-            _ => None,
-        }
-    }
-
-    /// True if a connection may follow the first.
-    pub(crate) fn repeats(&self) -> bool {
-        matches!(self, TcpApp::Repeated { .. })
-    }
 }
 
 /// A UDP source: constant bit rate, all the time or in bursts.

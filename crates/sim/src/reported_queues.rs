@@ -1,3 +1,5 @@
+//! Which queues the summary and the time series report.
+
 use crate::model::{LinkDirection, NodeId, Scenario};
 
 /// The link directions whose queues a run reports: the bottleneck first, then the links between nodes

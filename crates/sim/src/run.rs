@@ -1,4 +1,5 @@
-//! Running a scenario.
+//! Running a scenario: the event loop, which takes the next event from the queue and passes it to
+//! the network or to the hosts.
 
 use crate::apps::UdpSource;
 use crate::build_error::BuildError;
@@ -195,8 +196,7 @@ fn handle<R: Recorder>(
             }
         }
         Event::Timer { endpoint } => hosts.handle_timer(now, endpoint, network, cx),
-        Event::Start { flow } => hosts.handle_start(now, flow, network, cx),
-        Event::Stop { flow } => hosts.handle_stop(now, flow, network, cx),
+        Event::App { flow } => hosts.handle_app(now, flow, network, cx),
         Event::Middlebox { chain } => network.handle_middlebox(now, chain, cx),
         Event::Udp { source } => {
             // UDP sources follow the TCP flows.

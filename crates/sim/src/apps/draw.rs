@@ -1,4 +1,4 @@
-//! Random draws that every application makes.
+//! Random draws that all applications make.
 
 use windlass_base::{Rng, Span, Time};
 

@@ -1,8 +1,9 @@
-//! Traffic of applications: amounts, message sizes and times.
+//! The applications on hosts: times and amounts of the data that they send. The host of a connection and
+//! the event loop call them.
 
 mod draw;
 mod tcp;
 mod udp;
 
-pub(crate) use tcp::{TcpSource, Writer};
+pub(crate) use tcp::{Action, TcpSource, Writer};
 pub(crate) use udp::UdpSource;

@@ -1,3 +1,5 @@
+//! UDP sources: when each sends its next packet. The event loop sends it (`run.rs`).
+
 use super::draw::{draw, start_time};
 use crate::model::UdpFlow;
 use windlass_base::{Rng, Span, Time};

@@ -1,3 +1,5 @@
+//! One flow of the model: its cycles, from one reduction to the next, and the means over them.
+
 use super::parameters::Parameters;
 use windlass_base::Rng;
 

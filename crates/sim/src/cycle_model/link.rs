@@ -1,3 +1,5 @@
+//! Flows behind one RED queue: finds the average queue at which they fill the link.
+
 use super::cycles::{LinkFlow, flow};
 use super::parameters::Parameters;
 use super::red::Red;

@@ -1,3 +1,5 @@
+//! The parameters of the model.
+
 /// The parameters of New-ECN and of its TCP. The default has those of section 3.1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {

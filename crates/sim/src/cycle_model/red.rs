@@ -1,3 +1,5 @@
+//! The share of packets that RED marks at a given average, for the model.
+
 /// RED with Floyd's spacing of marks (`wait`), as the model needs it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Red {

@@ -1,3 +1,5 @@
+//! Whether flows and queue stay at the balance that [`link`](super::link()) finds.
+
 use super::cycles::LinkFlow;
 use super::parameters::Parameters;
 use super::red::Red;

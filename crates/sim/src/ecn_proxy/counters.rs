@@ -1,3 +1,6 @@
+//! Counters of an ECN proxy, one for each event of its state machine (`windlass-ecn-proxy-core`).
+//! They are in the run's summary.
+
 use serde::Serialize;
 use windlass_ecn_proxy_core::Events;
 

@@ -1,4 +1,4 @@
-//! The middleboxes of a node.
+//! The middleboxes of a node, which a packet that passes the node meets one after the other.
 
 use crate::middlebox::Middlebox;
 use crate::model::NodeId;

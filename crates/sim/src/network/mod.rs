@@ -1,4 +1,5 @@
-//! The network: channels, routes, and the middleboxes at its nodes.
+//! The network: channels, routes, and the middleboxes at its nodes. Hosts send packets into it. The
+//! event loop passes it the events of packets, and delivers those that reach their destination.
 
 mod captures;
 mod chain;
@@ -152,42 +153,42 @@ impl Network {
 
     /// A packet leaves its host.
     pub(crate) fn send<R: Recorder>(&mut self, now: Time, slot: Slot, cx: &mut Context<'_, R>) {
-        let place = self.transit.packets.get(slot).hop;
-        if self.routes.channel(place).is_some() {
-            self.pass_on(now, slot, place, cx);
+        let hop = self.transit.packets.get(slot).hop;
+        if self.routes.channel(hop).is_some() {
+            self.pass_on(now, slot, hop, cx);
         } else {
             self.inbox.push_back(slot);
         }
     }
 
-    /// A packet arrives at the queue of the channel at `place`, and at those of the channels behind it
+    /// A packet arrives at the queue of the channel at `hop`, and at those of the channels behind it
     /// as far as it is delivered early.
     fn pass_on<R: Recorder>(
         &mut self,
         mut now: Time,
         slot: Slot,
-        mut place: u32,
+        mut hop: u32,
         cx: &mut Context<'_, R>,
     ) {
         loop {
-            let hop = self.routes.hop(place);
-            let channel = hop.number();
+            let present = self.routes.get(hop);
+            let channel = present.number();
             let offered = &mut self.channels[channel as usize];
-            let arrival = offered.offer(now, slot, hop.delivers_early(), &mut self.transit, cx);
+            let arrival = offered.offer(now, slot, present.delivers_early(), &mut self.transit, cx);
             let Some(arrival) = arrival else { return };
             if arrival > cx.end {
                 self.transit.packets.release(slot);
                 return;
             }
             now = arrival;
-            if hop.is_last() {
+            if present.is_last() {
                 let since = cx.events.now();
                 self.early.push_back(EarlyPacket { arrival, since, packet: slot, channel });
                 return;
             }
             self.capture_arrival(now, channel, slot, cx);
-            place += 1;
-            self.transit.packets.get_mut(slot).hop = place;
+            hop += 1;
+            self.transit.packets.get_mut(slot).hop = hop;
         }
     }
 
@@ -280,13 +281,13 @@ impl Network {
         cx: &mut Context<'_, R>,
     ) -> Option<Slot> {
         self.capture_arrival(now, channel, slot, cx);
-        let place = &mut self.transit.packets.get_mut(slot).hop;
-        *place += 1;
-        let place = *place;
+        let hop = &mut self.transit.packets.get_mut(slot).hop;
+        *hop += 1;
+        let hop = *hop;
         match self.chain_behind[channel as usize] {
-            NO_CHAIN if self.routes.channel(place).is_none() => Some(slot),
+            NO_CHAIN if self.routes.channel(hop).is_none() => Some(slot),
             NO_CHAIN => {
-                self.pass_on(now, slot, place, cx);
+                self.pass_on(now, slot, hop, cx);
                 None
             }
             chain => {
@@ -370,7 +371,7 @@ impl Network {
 /// True if only packets and timers act on the sender of a flow after its start, and the flow has only
 /// one connection.
 fn sends_undisturbed(flow: &Flow) -> bool {
-    flow.stop.is_none() && !flow.app.repeats()
+    flow.stop.is_none() && !flow.app.acts_again()
 }
 
 fn build_channels(scenario: &Scenario, seed: u64) -> Result<Vec<Channel>, BuildError> {

@@ -45,8 +45,8 @@ impl Hop {
     }
 }
 
-/// The paths of a scenario's flows, as lists of channels in one array: a packet carries its place
-/// in it.
+/// The paths of a scenario's flows, as lists of channels in one array: a packet carries the
+/// index of its present hop.
 #[derive(Debug)]
 pub(crate) struct Routes {
     graph: Graph,
@@ -62,13 +62,13 @@ impl Routes {
 
     /// The channel that comes at `hop`; `None` at the destination.
     pub(crate) fn channel(&self, hop: u32) -> Option<u32> {
-        self.hop(hop).channel()
+        self.get(hop).channel()
     }
 
-    /// The hop at a place.
+    /// The hop of this index.
     #[inline]
-    pub(crate) fn hop(&self, place: u32) -> Hop {
-        self.hops[place as usize]
+    pub(crate) fn get(&self, hop: u32) -> Hop {
+        self.hops[hop as usize]
     }
 
     /// Adds the path from one node to another. Returns where it begins, or `None` if there is none.
@@ -107,37 +107,37 @@ impl Routes {
         can_deliver_early: impl Fn(u32) -> bool,
     ) {
         let feeders = self.sole_feeders(begins);
-        for place in 0..self.hops.len().saturating_sub(1) {
+        for hop in 0..self.hops.len().saturating_sub(1) {
             let (Some(channel), Some(next)) =
-                (self.channel(place as u32), self.channel(place as u32 + 1))
+                (self.channel(hop as u32), self.channel(hop as u32 + 1))
             else {
                 continue;
             };
             if feeders[next as usize] == Some(channel) && can_deliver_early(channel) {
-                self.deliver_early_at(place as u32);
+                self.deliver_early_at(hop as u32);
             }
         }
     }
 
-    /// The place of a path's last channel; `None` for a path without any.
+    /// The hop of a path's last channel; `None` for a path without any.
     pub(crate) fn last_hop(&self, begin: u32) -> Option<u32> {
-        (begin..).take_while(|place| self.channel(*place).is_some()).last()
+        (begin..).take_while(|hop| self.channel(*hop).is_some()).last()
     }
 
     /// The channels of a path.
     pub(crate) fn channels(&self, begin: u32) -> impl Iterator<Item = u32> + '_ {
-        (begin..).map_while(|place| self.channel(place))
+        (begin..).map_while(|hop| self.channel(hop))
     }
 
     /// True if packets need an event on the path, before the one at its end.
     pub(crate) fn has_event(&self, begin: u32) -> bool {
         self.last_hop(begin)
-            .is_some_and(|last| (begin..last).any(|place| !self.hop(place).delivers_early()))
+            .is_some_and(|last| (begin..last).any(|hop| !self.get(hop).delivers_early()))
     }
 
-    /// Allows early delivery from the channel at a place.
-    pub(crate) fn deliver_early_at(&mut self, place: u32) {
-        self.hops[place as usize].0 |= Hop::DELIVERS_EARLY;
+    /// Allows early delivery from the channel of a hop.
+    pub(crate) fn deliver_early_at(&mut self, hop: u32) {
+        self.hops[hop as usize].0 |= Hop::DELIVERS_EARLY;
     }
 
     /// Forbids early delivery everywhere: every arrival has an event.

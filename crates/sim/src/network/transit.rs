@@ -1,4 +1,5 @@
-//! The packets between the hosts.
+//! The packets between the hosts: the slots that they lie in, and their complete form for
+//! middleboxes and captures.
 
 use super::captures::Captures;
 use crate::model::{LinkDirection, NodeId};

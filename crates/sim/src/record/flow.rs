@@ -1,3 +1,5 @@
+//! The record of a TCP flow, for the summary. A [`FlowTap`] at the sender's connection fills it.
+
 use super::mean::{Mean, Signal};
 use super::recorder::Recorder;
 use windlass_base::Time;

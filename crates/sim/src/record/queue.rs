@@ -1,3 +1,6 @@
+//! The length of a queue over a run, for the summary. A channel updates it, if the run reports its
+//! queue.
+
 use super::mean::{CountMean, TimeMean};
 use windlass_aqm::Queue;
 use windlass_base::Time;

@@ -1,4 +1,4 @@
-//! The trait of recorders.
+//! The trait of recorders, and combinations of them: both of two, or one that may be absent.
 
 use crate::model::LinkDirection;
 use crate::packet::Packet;
@@ -53,116 +53,70 @@ pub trait Recorder {
 /// Records nothing.
 impl Recorder for () {}
 
+/// The events of a recorder that passes them on to each of the others, if it is there.
+macro_rules! pass_on {
+    ($self:ident => $($recorder:expr),+) => {
+        fn connection_started(&mut $self, now: Time, flow: usize, connection: &Connection) {
+            $(if let Some(recorder) = $recorder {
+                recorder.connection_started(now, flow, connection);
+            })+
+        }
+
+        fn connection_established(&mut $self, now: Time, flow: usize, connection: &Connection) {
+            $(if let Some(recorder) = $recorder {
+                recorder.connection_established(now, flow, connection);
+            })+
+        }
+
+        fn flow_event(&mut $self, now: Time, flow: usize, event: TraceEvent) {
+            $(if let Some(recorder) = $recorder {
+                recorder.flow_event(now, flow, event);
+            })+
+        }
+
+        fn queue_changed(
+            &mut $self,
+            now: Time,
+            direction: LinkDirection,
+            packets: usize,
+            average: Option<f64>,
+        ) {
+            $(if let Some(recorder) = $recorder {
+                recorder.queue_changed(now, direction, packets, average);
+            })+
+        }
+
+        fn packet(&mut $self, now: Time, direction: LinkDirection, packet: &Packet) {
+            $(if let Some(recorder) = $recorder {
+                recorder.packet(now, direction, packet);
+            })+
+        }
+    };
+}
+
 /// Lets a caller keep its recorder.
 impl<R: Recorder> Recorder for &mut R {
-    fn connection_started(&mut self, now: Time, flow: usize, connection: &Connection) {
-        R::connection_started(self, now, flow, connection);
-    }
-
-    fn connection_established(&mut self, now: Time, flow: usize, connection: &Connection) {
-        R::connection_established(self, now, flow, connection);
-    }
-
-    fn flow_event(&mut self, now: Time, flow: usize, event: TraceEvent) {
-        R::flow_event(self, now, flow, event);
-    }
-
-    fn queue_changed(
-        &mut self,
-        now: Time,
-        direction: LinkDirection,
-        packets: usize,
-        average: Option<f64>,
-    ) {
-        R::queue_changed(self, now, direction, packets, average);
-    }
+    pass_on!(self => Some(&mut **self));
 
     fn wants_packets(&self) -> bool {
         R::wants_packets(self)
-    }
-
-    fn packet(&mut self, now: Time, direction: LinkDirection, packet: &Packet) {
-        R::packet(self, now, direction, packet);
     }
 }
 
 /// Passes every event to both recorders.
 impl<A: Recorder, B: Recorder> Recorder for (A, B) {
-    fn connection_started(&mut self, now: Time, flow: usize, connection: &Connection) {
-        self.0.connection_started(now, flow, connection);
-        self.1.connection_started(now, flow, connection);
-    }
-
-    fn connection_established(&mut self, now: Time, flow: usize, connection: &Connection) {
-        self.0.connection_established(now, flow, connection);
-        self.1.connection_established(now, flow, connection);
-    }
-
-    fn flow_event(&mut self, now: Time, flow: usize, event: TraceEvent) {
-        self.0.flow_event(now, flow, event);
-        self.1.flow_event(now, flow, event);
-    }
-
-    fn queue_changed(
-        &mut self,
-        now: Time,
-        direction: LinkDirection,
-        packets: usize,
-        average: Option<f64>,
-    ) {
-        self.0.queue_changed(now, direction, packets, average);
-        self.1.queue_changed(now, direction, packets, average);
-    }
+    pass_on!(self => Some(&mut self.0), Some(&mut self.1));
 
     fn wants_packets(&self) -> bool {
         self.0.wants_packets() || self.1.wants_packets()
-    }
-
-    fn packet(&mut self, now: Time, direction: LinkDirection, packet: &Packet) {
-        self.0.packet(now, direction, packet);
-        self.1.packet(now, direction, packet);
     }
 }
 
 /// Records nothing if `None`.
 impl<R: Recorder> Recorder for Option<R> {
-    fn connection_started(&mut self, now: Time, flow: usize, connection: &Connection) {
-        if let Some(recorder) = self {
-            recorder.connection_started(now, flow, connection);
-        }
-    }
-
-    fn connection_established(&mut self, now: Time, flow: usize, connection: &Connection) {
-        if let Some(recorder) = self {
-            recorder.connection_established(now, flow, connection);
-        }
-    }
-
-    fn flow_event(&mut self, now: Time, flow: usize, event: TraceEvent) {
-        if let Some(recorder) = self {
-            recorder.flow_event(now, flow, event);
-        }
-    }
-
-    fn queue_changed(
-        &mut self,
-        now: Time,
-        direction: LinkDirection,
-        packets: usize,
-        average: Option<f64>,
-    ) {
-        if let Some(recorder) = self {
-            recorder.queue_changed(now, direction, packets, average);
-        }
-    }
+    pass_on!(self => self.as_mut());
 
     fn wants_packets(&self) -> bool {
         self.as_ref().is_some_and(Recorder::wants_packets)
-    }
-
-    fn packet(&mut self, now: Time, direction: LinkDirection, packet: &Packet) {
-        if let Some(recorder) = self {
-            recorder.packet(now, direction, packet);
-        }
     }
 }

@@ -1,4 +1,5 @@
-//! The result of a run.
+//! The result of a run: figures of its flows, queues and middleboxes, as [`run()`](crate::run())
+//! returns them. The texts and JSON of `windlass sim` derive from it.
 
 mod middlebox;
 mod text;
@@ -220,8 +221,8 @@ pub struct QueueSummary {
     pub mean_average_packets: Windows<Option<f64>>,
 }
 
-/// Jain's fairness index: (sum of x)^2 / (n * sum of x^2), 1/n to 1. `None` without rates above
-/// zero.
+/// Jain's fairness index (Jain, Chiu and Hawe 1984): (sum of x)^2 / (n * sum of x^2), 1/n to 1. `None`
+/// without rates above zero.
 pub fn fairness_index(rates: &[f64]) -> Option<f64> {
     let sum: f64 = rates.iter().sum();
     let squares: f64 = rates.iter().map(|rate| rate * rate).sum();

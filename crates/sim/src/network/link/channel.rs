@@ -11,10 +11,7 @@ use crate::model::{self, LinkDirection};
 use crate::network::transit::Transit;
 use crate::packet::Slot;
 use crate::record::{Context, QueueRecord, Recorder};
-use windlass_aqm::{
-    CoDel, Config, ConfigError, Custom, Discipline, DropTail, FixedProbability, FqCoDel, Pie,
-    Queue, Red, Sred, Stats, TcRed, disciplines,
-};
+use windlass_aqm::{ConfigError, Discipline, Queue, Red, Stats, disciplines};
 use windlass_base::{Rng, Time};
 
 /// The type of a channel, by when its queue decides.
@@ -40,7 +37,7 @@ macro_rules! declare {
         #[derive(Debug)]
         #[repr(u8)]
         pub(crate) enum Channel {
-            $($kind(channel!($when, $kind<QueuedPacket>)),)+
+            $($kind(channel!($when, windlass_aqm::$kind<QueuedPacket>)),)+
             /// Any queue, on a link that changes over time: when a packet leaves is known once it is
             /// first.
             Varying(DecidesAtDequeue<Discipline<QueuedPacket>>),
@@ -59,19 +56,17 @@ macro_rules! declare {
         impl Channel {
             /// A channel that does not change over time.
             fn constant(
-                spec: &model::Channel,
+                queue: Discipline<QueuedPacket>,
                 interface: Interface,
                 rng: Rng,
-            ) -> Result<Channel, ConfigError> {
-                Ok(match &spec.queue {
-                    $(Config::$kind($config) => {
-                        let $rate = spec.rate;
-                        let queue: $kind<QueuedPacket> = $new?;
-                        Channel::$kind(<channel!($when, $kind<QueuedPacket>)>::new(
+            ) -> Channel {
+                match queue {
+                    $(Discipline::$kind(queue) => Channel::$kind(
+                        <channel!($when, windlass_aqm::$kind<QueuedPacket>)>::new(
                             queue, interface, rng,
-                        ))
-                    })+
-                })
+                        ),
+                    ),)+
+                }
             }
 
             #[inline(never)]
@@ -106,11 +101,11 @@ impl Channel {
         steady_from: Time,
         watched: bool,
     ) -> Result<Channel, ConfigError> {
+        let queue = spec.queue.build(spec.rate)?;
         let interface = Interface::new(direction, spec, impairments_rng, steady_from, watched);
         let Some(varying) = Varying::new(spec, variation_rng) else {
-            return Channel::constant(spec, interface, queue_rng);
+            return Ok(Channel::constant(queue, interface, queue_rng));
         };
-        let queue = spec.queue.build(spec.rate)?;
         let channel = DecidesAtDequeue::new(queue, interface, queue_rng);
         Ok(Channel::Varying(channel.varying(Some(varying))))
     }

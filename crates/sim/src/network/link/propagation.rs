@@ -1,4 +1,5 @@
-//! The propagation of packets from one end of a channel to the other.
+//! The propagation of packets from one end of a channel to the other, and the one event that a
+//! channel has pending: the next arrival.
 
 use super::impairments::{Fate, Impairments};
 use crate::event::ArrivalSlot;

@@ -1,4 +1,5 @@
-//! A link that changes over time.
+//! A link that changes over time: what
+//! [`DecidesAtDequeue`](super::decides_at_dequeue::DecidesAtDequeue) asks of `windlass-link-model`.
 
 use crate::model;
 use windlass_base::{Rng, Span, Time};
