@@ -1,3 +1,5 @@
+//! Methods of [`Queue`](crate::Queue) that disciplines with one FIFO have in common.
+
 /// The accessors of [`Queue`](crate::Queue) for a discipline with one FIFO: a `Fifo` in the field
 /// `fifo` and `Stats` in the field `stats`.
 macro_rules! fifo_accessors {

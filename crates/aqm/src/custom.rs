@@ -1,3 +1,6 @@
+//! Disciplines of other crates as one kind of [`Config`](crate::Config): a trait object that queues
+//! tickets, while the packets wait in [`Custom`].
+
 use crate::{ConfigError, DropReason, Packet, Queue, Stats};
 use alloc::boxed::Box;
 use alloc::sync::Arc;

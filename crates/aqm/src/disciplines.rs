@@ -1,3 +1,7 @@
+//! The one list of the disciplines, and what derives from it: [`Config`], their settings, and
+//! [`Discipline`], a queue of any kind. The simulator derives its kinds of channels from the same
+//! list.
+
 use crate::{
     CoDel, CoDelConfig, ConfigError, Custom, CustomConfig, DropReason, DropTail, DropTailConfig,
     FixedProbability, FixedProbabilityConfig, FqCoDel, FqCoDelConfig, Packet, Pie, PieConfig,

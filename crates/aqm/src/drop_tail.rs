@@ -1,3 +1,5 @@
+//! DropTail: first in, first out, up to a limit.
+
 use crate::fifo::Fifo;
 use crate::{ConfigError, DropReason, Limit, Packet, Queue, Stats};
 use windlass_base::{Rng, Time};

@@ -1,3 +1,5 @@
+//! Settings of a discipline that cannot work.
+
 use core::fmt;
 
 /// The setting of a discipline that cannot work.

@@ -1,3 +1,5 @@
+//! The waiting packets of a discipline, in order of arrival.
+
 use crate::{DropReason, Limit, Packet, Stats};
 use alloc::collections::VecDeque;
 

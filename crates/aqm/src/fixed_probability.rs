@@ -1,3 +1,5 @@
+//! A discipline for experiments: the same probability for every packet.
+
 use crate::error::check_probability;
 use crate::fifo::Fifo;
 use crate::{ConfigError, DropReason, EarlyAction, Limit, Packet, Queue, Stats};

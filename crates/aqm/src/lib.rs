@@ -1,5 +1,5 @@
-//! Queue disciplines: [`DropTail`], [`Red`] (adaptive and self-configuring RED are its options),
-//! [`Sred`], [`CoDel`], [`FqCoDel`], [`Pie`], and [`TcRed`], which is RED as in Linux.
+//! Queue disciplines, as links and routers have them. [`Discipline`] lists them, with RED, CoDel,
+//! FQ-CoDel and PIE among them.
 //!
 //! The crate does no I/O. Time and randomness are arguments, so one discipline serves a simulated
 //! link and a real one.

@@ -1,3 +1,5 @@
+//! The maximum length of a queue.
+
 use crate::ConfigError;
 
 /// The maximum length of a queue.

@@ -1,3 +1,5 @@
+//! The packet as a discipline sees it.
+
 use windlass_base::Ecn;
 
 /// The properties of a packet that a queue needs.
@@ -12,7 +14,7 @@ pub trait Packet {
     /// codepoint.
     fn set_ecn(&mut self, ecn: Ecn);
 
-    /// A hash of the packet's flow (addresses, protocol, ports): equal for packets
-    /// of one flow. Only FQ-CoDel uses it; it spreads the bits itself.
+    /// A hash of the packet's flow (addresses, protocol, ports): equal for packets of one flow. FQ-CoDel
+    /// and SRED use it. Its bits need not be spread evenly: FQ-CoDel does that itself.
     fn flow_hash(&self) -> u64;
 }

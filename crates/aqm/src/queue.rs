@@ -1,3 +1,5 @@
+//! The interface of every discipline.
+
 use crate::{DropReason, Packet, Stats};
 use windlass_base::{Rng, Time};
 

@@ -1,3 +1,5 @@
+//! A packet with its arrival time, for CoDel, FQ-CoDel and PIE.
+
 use crate::Packet;
 use windlass_base::{Ecn, Time};
 

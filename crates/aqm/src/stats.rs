@@ -1,3 +1,5 @@
+//! Counters of a queue, and the reasons for its drops.
+
 use crate::Packet;
 use windlass_base::Ecn;
 

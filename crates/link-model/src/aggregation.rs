@@ -1,3 +1,6 @@
+//! Aggregation: packets wait for the next release and arrive together, as on Wi-Fi or LTE. The last
+//! part of a link.
+
 use crate::ConfigError;
 use windlass_base::{Rng, Span, Time};
 

@@ -1,3 +1,5 @@
+//! Settings of a link that cannot work.
+
 use std::fmt;
 use windlass_base::Span;
 

@@ -1,3 +1,5 @@
+//! Times in which a link carries nothing: packets wait, or are lost.
+
 use crate::ConfigError;
 use crate::error::check_round;
 use windlass_base::{Span, Time};

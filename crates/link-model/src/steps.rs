@@ -1,3 +1,5 @@
+//! Schedules: a value that changes at given times, for rates and delays.
+
 use crate::ConfigError;
 use crate::error::check_round;
 use windlass_base::{Span, Time};

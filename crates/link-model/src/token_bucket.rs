@@ -1,3 +1,7 @@
+//! Token buckets of a link: the policer before the queue, and the bucket of the
+//! [`Transmitter`](crate::Transmitter)'s shaper. The arithmetic is that of `windlass-base` (GCRA),
+//! in bits.
+
 use crate::ConfigError;
 use windlass_base::{BitRate, RateLimit, Time};
 

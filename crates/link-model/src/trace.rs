@@ -1,3 +1,6 @@
+//! Packet-delivery traces: the times at which a measured link could deliver. The format is that of
+//! mahimahi.
+
 use std::fmt;
 use windlass_base::{BitRate, Span};
 

@@ -1,3 +1,6 @@
+//! The transmitter of a link that varies: rate or trace, shaper, and outages in which packets wait.
+//! It computes when each packet is serialized, from the packets in order.
+
 use crate::outage::{Outages, STEPS_MAX};
 use crate::token_bucket::Bucket;
 use crate::trace::OPPORTUNITY_BYTES;

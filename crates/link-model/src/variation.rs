@@ -1,3 +1,5 @@
+//! The settings of everything that varies on a link. Each part of the crate is built from its own.
+
 use crate::{Aggregation, ConfigError, DeliveryTrace, Outage, Steps, TokenBucket};
 use std::sync::Arc;
 use windlass_base::{BitRate, Span};

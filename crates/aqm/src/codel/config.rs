@@ -1,3 +1,5 @@
+//! Settings of CoDel, and those of them that FQ-CoDel has for its flows.
+
 use crate::error::check_positive;
 use crate::{ConfigError, Limit};
 use windlass_base::Span;

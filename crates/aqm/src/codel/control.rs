@@ -1,3 +1,6 @@
+//! CoDel's decisions at dequeue (RFC 8289 §5), for the one queue of [`CoDel`](super::CoDel) and for
+//! each flow of [`FqCoDel`](crate::FqCoDel).
+
 use super::CoDelParams;
 use crate::fifo::Fifo;
 use crate::stamped::Stamped;

@@ -15,13 +15,13 @@ const FLOWS_MAX: u32 = 65_536;
 /// Settings of [`FqCoDel`].
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct FqCoDelConfig {
-    /// The most packets that may wait in all flows together. Default: 10,240 (RFC 8290 §5.2.1).
+    /// The most packets that may wait in all flows together. Default: 10,240 (RFC 8290 §5.2.3).
     pub limit_packets: u32,
     /// The most bytes on the wire that may wait in all flows together. Default: 32 MiB, as Linux.
     pub limit_bytes: u64,
-    /// Number of buckets that flows are hashed into. Default: 1024 (RFC 8290 §5.2.4).
+    /// Number of buckets that flows are hashed into. Default: 1024 (RFC 8290 §5.2.5).
     pub flows: u32,
-    /// Bytes that a flow may send in its turn. Default: 1514 (RFC 8290 §5.2.5).
+    /// Bytes that a flow may send in its turn. Default: 1514 (RFC 8290 §5.2.4).
     pub quantum_bytes: u32,
     /// The most packets dropped at once above a limit; never more than half of the longest flow's bytes,
     /// rounded up to a packet. Default: 64 (RFC 8290 §4.1).

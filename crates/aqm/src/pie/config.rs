@@ -1,3 +1,5 @@
+//! Settings of PIE.
+
 use crate::error::{check_positive, check_probability};
 use crate::{ConfigError, Limit};
 use windlass_base::Span;

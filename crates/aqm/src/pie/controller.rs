@@ -1,3 +1,6 @@
+//! PIE's control loop: computes the drop probability every T_UPDATE (RFC 8033 §4.2).
+//! [`Pie`](super::Pie) applies it to arrivals.
+
 use super::PieConfig;
 use windlass_base::{Span, Time};
 

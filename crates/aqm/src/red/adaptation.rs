@@ -1,3 +1,6 @@
+//! Settings of the two ways in which RED can move `max_p` by itself. [`max_p`](super::max_p)
+//! applies them.
+
 use crate::ConfigError;
 use crate::error::{check_positive, check_probability};
 use windlass_base::Span;

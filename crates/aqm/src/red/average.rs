@@ -1,3 +1,5 @@
+//! RED's average queue length, updated at each arrival.
+
 use windlass_base::Time;
 
 /// RED's exponentially weighted moving average of the queue length, with its correction for idle

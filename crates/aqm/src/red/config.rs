@@ -1,3 +1,5 @@
+//! Settings of RED. [`adaptation`](super::adaptation) has those of its adaptive forms.
+
 use super::adaptation::{Adaptation, AdaptiveConfig, SelfConfiguringConfig};
 use crate::error::{check_positive, check_probability};
 use crate::{ConfigError, EarlyAction, Limit};

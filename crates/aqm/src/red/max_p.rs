@@ -1,3 +1,5 @@
+//! RED's probability at the upper threshold, fixed or adapted at each arrival.
+
 use super::adaptation::{Adaptation, AdaptiveConfig, SelfConfiguringConfig};
 use super::probability::Curve;
 use windlass_base::Time;

@@ -1,3 +1,5 @@
+//! RED's probability: p_b from the average, and p_a from p_b and the arrivals since the last mark.
+
 use super::Spacing;
 
 /// The probability of the average alone: p_b in Floyd and Jacobson 1993.

@@ -1,3 +1,5 @@
+//! Settings of Stabilized RED.
+
 use crate::error::{check_positive, check_probability};
 use crate::{ConfigError, EarlyAction, Limit};
 

@@ -1,3 +1,5 @@
+//! The zombie list of Stabilized RED, by which it estimates the number of flows.
+
 use super::SredConfig;
 use alloc::vec::Vec;
 use windlass_base::Rng;

@@ -1,3 +1,5 @@
+//! Settings of `tc red`, and the values that tc and the kernel derive from them.
+
 use crate::error::{check_positive, check_probability};
 use crate::{ConfigError, Limit};
 use windlass_base::BitRate;

@@ -1,3 +1,5 @@
+//! The table by which Linux's RED lowers its average after idle time.
+
 use windlass_base::{BitRate, Span};
 
 /// tc counts times in the kernel's ticks of 64 ns, the kernel reads its table in microseconds: a
