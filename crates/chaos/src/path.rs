@@ -1,4 +1,5 @@
-//! One direction of the path at work.
+//! One direction of the path at work: delays, losses and disturbances as
+//! [`PathSetup`](crate::setup::PathSetup) has drawn them.
 
 use crate::setup::PathSetup;
 use windlass_base::{Ecn, Rng, Span, Time};
@@ -62,6 +63,7 @@ impl Path {
 
     fn lost_in_burst(&mut self) -> bool {
         let Some(bursts) = self.setup.bursts else { return false };
+        // Gilbert-Elliott: the state may change, and then decides.
         let turn = if self.bad { bursts.leave } else { bursts.enter };
         self.bad ^= self.rng.chance(turn);
         self.bad && self.rng.chance(bursts.loss)
@@ -71,6 +73,7 @@ impl Path {
     fn pass_link(&mut self, now: Time, len: u32) -> Option<Time> {
         let Some((rate, queue)) = self.setup.link else { return Some(now) };
         let begin = self.link_free.max(now);
+        // The bytes that wait: the time until the link is free, times its rate.
         let waiting = (begin - now).as_nanos() / 8 * (rate.bits_per_sec() / 1000) / 1_000_000;
         if waiting + u64::from(len) > queue {
             return None;

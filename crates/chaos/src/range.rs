@@ -1,3 +1,6 @@
+//! Runs many seeds on several threads, and adds up their results. [`traversal`](crate::traversal)
+//! uses the same loop.
+
 use crate::{Features, Summary, run_seed};
 use core::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,5 @@
-//! Two ends, the path between them, and time.
+//! A run: two ends, the path between them, and virtual time. It ends when the connection is over,
+//! or with the invariant that breaks.
 
 use crate::bound;
 use crate::coalesce::coalesce;

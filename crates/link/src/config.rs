@@ -167,7 +167,7 @@ impl From<link_model::ConfigError> for ConfigError {
 }
 
 impl PathConfig {
-    /// Checks the settings, as [`crate::Path`] does when it is built.
+    /// Checks the settings, as [`Network::new`](crate::Network::new) does.
     ///
     /// # Errors
     ///

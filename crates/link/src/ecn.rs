@@ -16,7 +16,9 @@ pub(crate) fn rewrite(packet: &mut [u8], ecn: Ecn) {
 
 fn rewrite_v4(packet: &mut [u8], ecn: Ecn) {
     let old = [packet[0], packet[1]];
+    // The two low bits of the second octet (RFC 3168 §5).
     packet[1] = packet[1] & !0b11 | ecn.bits();
+    // By the difference of the two words (RFC 1624 §3).
     let checksum = u16::from_be_bytes([packet[10], packet[11]]);
     let checksum = checksum::update(checksum, &old, &packet[..2]);
     packet[10..12].copy_from_slice(&checksum.to_be_bytes());

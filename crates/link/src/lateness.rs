@@ -1,4 +1,4 @@
-//! How late packets left, as a distribution.
+//! How late packets left, as a distribution. The carrier records it; the command prints it.
 
 use hdrhistogram::Histogram;
 use windlass_base::Span;

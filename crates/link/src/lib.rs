@@ -1,7 +1,7 @@
 //! The link emulator: real packets between TUN devices, through the simulator's queues.
 //!
-//! The core does no I/O. A [`Path`] is one direction of a link (queue, transmitter, wire); a
-//! [`Network`] joins the paths of two or more ports. Time, packets and the seed are arguments, so
+//! The core does no I/O. A path is one direction of a link (queue, transmitter, wire): a [`PathConfig`]
+//! has its settings, [`PathStats`] its counts. A [`Network`] joins the paths of two or more ports. Time, packets and the seed are arguments, so
 //! the same packets at the same times give the same result every time.
 //!
 //! # How to drive a `Network`
@@ -59,7 +59,7 @@ pub use config::{ConfigError, LinkConfig, Loss, PathConfig, PortConfig};
 pub use frame::Frame;
 pub use lateness::Lateness;
 pub use network::{Direction, Network, NetworkStats, Transmit};
-pub use path::{Path, PathStats};
+pub use path::PathStats;
 pub use windlass_link_model::{self as link_model, Variation};
 
 /// The default seed of a link's random streams.

@@ -1,4 +1,4 @@
-//! Which packets the wire loses.
+//! Which packets the wire of a path loses: at random, in bursts, or by ordinals.
 
 use crate::config::{GilbertElliott, Loss};
 use crate::frame::Frame;
@@ -36,6 +36,7 @@ impl LossModel {
                     false => (config.loss_good, config.good_to_bad),
                     true => (config.loss_bad, config.bad_to_good),
                 };
+                // Elliott 1963: the present state decides, and may change before the next packet.
                 let lost = rng.chance(loss);
                 *bad ^= rng.chance(change);
                 lost

@@ -1,4 +1,5 @@
-//! Which port a packet leaves by.
+//! Which port a packet leaves by. The [`Network`](crate::Network) asks for each packet at the end
+//! of a path up.
 
 use crate::config::PortConfig;
 use crate::frame::Frame;

@@ -1,3 +1,5 @@
+//! Draws the plan of an application; [`app`](crate::app) carries it out.
+
 use super::spread;
 use windlass_base::{Rng, Span};
 

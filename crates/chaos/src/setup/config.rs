@@ -1,3 +1,5 @@
+//! Draws the TCP options of both ends.
+
 use super::{Opening, pick, spread};
 use std::sync::Arc;
 use windlass_base::{Rng, Span};

@@ -1,3 +1,5 @@
+//! Draws one direction of a path; [`path`](crate::path) carries it out.
+
 use super::spread;
 use core::ops::Range;
 use windlass_base::{BitRate, Rng, Span, Time};

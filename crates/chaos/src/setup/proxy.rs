@@ -1,3 +1,6 @@
+//! Draws the ECN proxies on the path, and ends that have use for them; [`proxy`](crate::proxy) runs
+//! them.
+
 use super::{Opening, PathSetup, pick, spread};
 use windlass_base::{Rng, Span, Time};
 use windlass_ecn_proxy_core::{Policy, SenderPolicy};

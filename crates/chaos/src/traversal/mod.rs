@@ -26,8 +26,8 @@ use world::World;
 /// Runs a seed of the simulated crossings of NATs.
 ///
 /// # Errors
-/// The first promise that is broken, with the last events: the seed is run a second time for them.
-pub fn run_traversal(seed: u64) -> Result<TraversalReport, Failure> {
+/// As [`replay_traversal`]. For the last events the seed is run a second time.
+pub(crate) fn run_traversal(seed: u64) -> Result<TraversalReport, Failure> {
     let setup = Setup::draw(seed);
     run(seed, &setup, None).map_err(|(at, what)| {
         let mut last_events = VecDeque::new();
@@ -39,7 +39,7 @@ pub fn run_traversal(seed: u64) -> Result<TraversalReport, Failure> {
 /// Runs a seed and passes everything that happens to `line`.
 ///
 /// # Errors
-/// As [`run_traversal`].
+/// The first promise that is broken, with the last events.
 pub fn replay_traversal(seed: u64, line: &mut dyn FnMut(&str)) -> Result<TraversalReport, Failure> {
     let setup = Setup::draw(seed);
     setup.to_string().lines().for_each(&mut *line);

@@ -4,7 +4,7 @@ use crate::Failure;
 use std::fmt;
 use windlass_base::Span;
 
-/// A seed of [`run_traversal`](crate::run_traversal) that kept every promise.
+/// A seed of simulated NAT crossings that kept every promise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraversalReport {
     /// The seed.

@@ -10,7 +10,7 @@ mod nested;
 mod reach;
 
 pub use carrier::{Attendant, Carrier};
-pub use nested::{Nested, Surroundings};
+pub use nested::Nested;
 pub use windlass_namespace::{
     Device, DeviceConfig, MTU_DEFAULT, Namespace, Privilege, acquire_privilege, guard_main,
 };

@@ -43,15 +43,6 @@ pub struct Nested {
     pub output: Option<Arc<File>>,
 }
 
-/// The addresses of the link's ends, which the processes at both ends find in their environment.
-#[derive(Clone, Debug)]
-pub struct Surroundings {
-    /// The address of the outside.
-    pub outside: Ipv4Addr,
-    /// The address of the inside.
-    pub inside: Ipv4Addr,
-}
-
 /// A message from the thread that holds the inner namespace.
 enum Report {
     /// The inside's device is up.
@@ -75,10 +66,9 @@ impl Nested {
             .map_err(|error| io::Error::new(ErrorKind::InvalidInput, error.to_string()))?;
         let signals = Signals::block()?;
         let block = Block::claim(self.block)?;
-        let surroundings = Surroundings { outside: block.outside(), inside: block.inside() };
         let outside = Device::create(&outside_device(&block, self.mtu)?)?;
         reach::check(&outside, &block)?;
-        let environment = surroundings.environment();
+        let environment = environment(block.outside());
         if let Some(command) = &self.outside {
             run_outside(command, &environment, self.output.clone())?;
         }
@@ -114,15 +104,14 @@ fn gone() -> io::Error {
     io::Error::other("the thread of the namespace ended early")
 }
 
-impl Surroundings {
-    fn environment(&self) -> Vec<(&'static str, String)> {
-        let mut environment = vec![("WINDLASS_OUTSIDE", self.outside.to_string())];
-        // Of nested links, this variable names the outermost one.
-        if std::env::var_os("WINDLASS_BASE").is_none() {
-            environment.push(("WINDLASS_BASE", self.outside.to_string()));
-        }
-        environment
+/// The variables by which the processes at both ends find the address of the link's outside.
+fn environment(outside: Ipv4Addr) -> Vec<(&'static str, String)> {
+    let mut environment = vec![("WINDLASS_OUTSIDE", outside.to_string())];
+    // Of nested links, this variable names the outermost one.
+    if std::env::var_os("WINDLASS_BASE").is_none() {
+        environment.push(("WINDLASS_BASE", outside.to_string()));
     }
+    environment
 }
 
 fn outside_device(block: &Block, mtu: u32) -> io::Result<DeviceConfig> {

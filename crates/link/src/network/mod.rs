@@ -1,4 +1,5 @@
-//! Paths joined at ports.
+//! Paths joined at ports: the core of the emulator. The carrier ([`linux`](crate::linux)) passes it packets
+//! and sends those that come out.
 
 use crate::config::{ConfigError, LinkConfig};
 use crate::frame::Frame;
@@ -125,16 +126,24 @@ impl Network {
         self.paths.len() / 2
     }
 
-    /// One of a port's paths.
+    fn path(&self, port: usize, direction: Direction) -> &Path {
+        &self.paths[2 * port + usize::from(direction == Direction::Down)]
+    }
+
+    /// RED's average of a path's queue, in packets; `None` for other disciplines.
     ///
     /// # Panics
     ///
     /// If there is no such port.
-    pub fn path(&self, port: usize, direction: Direction) -> &Path {
-        &self.paths[2 * port + usize::from(direction == Direction::Down)]
+    pub fn average_packets(&self, port: usize, direction: Direction) -> Option<f64> {
+        self.path(port, direction).average_packets()
     }
 
     /// The counts of a path so far.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such port.
     pub fn path_stats(&self, port: usize, direction: Direction) -> PathStats {
         self.path(port, direction).stats()
     }

@@ -38,7 +38,7 @@ pub struct PathStats {
 /// and [`Path::handle_timeout`] handles it. Handle all events that are due by the time of a packet
 /// before the packet.
 #[derive(Debug)]
-pub struct Path {
+pub(crate) struct Path {
     policer: Option<Policer>,
     rate: Option<BitRate>,
     /// Takes the place of the rate where the link changes over time.
@@ -89,7 +89,7 @@ impl Path {
     /// # Errors
     ///
     /// The first invalid setting.
-    pub fn new(config: &PathConfig, seed: u64, part: u64) -> Result<Path, ConfigError> {
+    pub(crate) fn new(config: &PathConfig, seed: u64, part: u64) -> Result<Path, ConfigError> {
         config.validate()?;
         let variation = &config.variation;
         let varies =
@@ -124,7 +124,7 @@ impl Path {
     }
 
     /// Takes a packet into the queue.
-    pub fn handle_frame(&mut self, now: Time, frame: Frame) {
+    pub(crate) fn handle_frame(&mut self, now: Time, frame: Frame) {
         if self.policer.as_mut().is_some_and(|policer| !policer.admits(now, frame.wire_bytes())) {
             self.stats.policed += 1;
             return;
@@ -136,14 +136,14 @@ impl Path {
     }
 
     /// The time of the next event for [`Path::handle_timeout`].
-    pub fn poll_timeout(&self) -> Option<Time> {
+    pub(crate) fn poll_timeout(&self) -> Option<Time> {
         let arrives = self.wire.on_it.peek().map(|arrival| arrival.at);
         [self.asks_at, arrives].into_iter().flatten().min()
     }
 
     /// Handles the first event that is due by `now`. Returns the packet if the event is an arrival:
     /// it arrived at the time that [`Path::poll_timeout`] had returned.
-    pub fn handle_timeout(&mut self, now: Time) -> Option<Frame> {
+    pub(crate) fn handle_timeout(&mut self, now: Time) -> Option<Frame> {
         let due = self.poll_timeout().filter(|due| *due <= now)?;
         if self.wire.on_it.peek().is_some_and(|arrival| arrival.at == due) {
             let Arrival { frame, .. } = self.wire.on_it.pop()?;
@@ -179,7 +179,7 @@ impl Path {
     }
 
     /// The counts so far.
-    pub fn stats(&self) -> PathStats {
+    pub(crate) fn stats(&self) -> PathStats {
         PathStats {
             queue: *self.queue.stats(),
             queue_packets: self.queue.len_packets(),
@@ -189,7 +189,7 @@ impl Path {
     }
 
     /// RED's average of the queue, in packets; `None` for other disciplines.
-    pub fn average_packets(&self) -> Option<f64> {
+    pub(crate) fn average_packets(&self) -> Option<f64> {
         self.queue.average_packets()
     }
 }

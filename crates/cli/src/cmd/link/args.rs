@@ -34,8 +34,8 @@ are allowed, the outside is an empty namespace: --outside runs a server in it. C
 processes than its own, and they end with it. Nothing is left behind, whatever is killed.
 
 Queues and their settings have the names of scenario files (docs/reference/scenarios.md); bare numbers are \
-packets: droptail:limit=50, red:min=10,max=20,weight=0.002,p_max=0.1, adaptive-red, \
-self-configuring-red, sred, fixed-probability:probability=0.01, codel:target=5ms, fq-codel, pie:target=15ms. Losses: 0.01, 1%, \
+packets. Examples: droptail:limit=50, red:min=10,max=20,weight=0.002,p_max=0.1, codel:target=5ms, \
+fq-codel; the message about any other name lists all. Losses: 0.01, 1%, \
 gilbert-elliott:good_to_bad=0.01,bad_to_good=0.25, listed:first=3/7,retransmissions=1 (ordinals in \
 each flow).
 

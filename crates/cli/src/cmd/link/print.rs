@@ -196,7 +196,7 @@ impl Log {
     fn write(&mut self, now: Time, paths: &[Reported], carrier: &Carrier) -> io::Result<()> {
         for path in paths {
             let stats = path.stats(carrier);
-            let average = carrier.network().path(path.port, path.direction).average_packets();
+            let average = carrier.network().average_packets(path.port, path.direction);
             writeln!(
                 self.file,
                 "{}.{:09},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",

@@ -1,7 +1,7 @@
 //! Seeds keep what the crate promises: invariants hold, and a seed is one run and no other.
 
+use crate::{Features, replay, run_range, run_seed};
 use std::sync::Mutex;
-use windlass_chaos::{Features, replay, run_range, run_seed};
 
 const DRAWN: &Features = &Features { modern: false, ecn_proxy: false, controller: None };
 const MODERN: &Features = &Features { modern: true, ecn_proxy: false, controller: None };

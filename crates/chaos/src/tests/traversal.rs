@@ -1,6 +1,6 @@
 //! Sessions between hosts behind NATs keep their promises in random networks.
 
-use windlass_chaos::{replay_traversal, run_traversal, run_traversal_range};
+use crate::traversal::{replay_traversal, run_traversal, run_traversal_range};
 
 /// Enough to meet every kind of network; the long runs are the command's.
 const SEEDS: u64 = 300;

@@ -1,0 +1,4 @@
+//! Whole runs: seeds break no promise, and each is one run and no other.
+
+mod seeds;
+mod traversal;
