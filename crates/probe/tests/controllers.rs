@@ -333,10 +333,6 @@ struct MadeUpController {
 }
 
 impl cc::Controller for MadeUpController {
-    fn name(&self) -> &'static str {
-        "made-up"
-    }
-
     fn cwnd(&self) -> f64 {
         self.window.cwnd()
     }

@@ -54,10 +54,6 @@ impl Switched {
 }
 
 impl Controller for Switched {
-    fn name(&self) -> &'static str {
-        "switching"
-    }
-
     fn cwnd(&self) -> f64 {
         self.now.cwnd()
     }

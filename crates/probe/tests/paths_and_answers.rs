@@ -101,10 +101,6 @@ struct AtRate {
 }
 
 impl Controller for AtRate {
-    fn name(&self) -> &'static str {
-        "rate"
-    }
-
     fn cwnd(&self) -> f64 {
         self.window.cwnd() + (self.gained * self.mss) as f64
     }

@@ -80,10 +80,6 @@ struct ExternalController {
 }
 
 impl Controller for ExternalController {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
     fn cwnd(&self) -> f64 {
         self.cwnd
     }

@@ -1,4 +1,5 @@
-//! The server of tests.
+//! The server of tests: it accepts connections, joins those of a test by their id, and does its part
+//! as `transfer` has it. One test runs at a time.
 
 use crate::control::{Control, TIMEOUT};
 use crate::error::Error;
@@ -21,7 +22,7 @@ pub const BACKLOG: usize = 256;
 const INTERVAL: Duration = Duration::from_secs(3600);
 
 /// Makes the controller with a name.
-pub type MakeController = dyn Fn(&str) -> io::Result<Arc<dyn ControllerFactory>> + Send + Sync;
+type MakeController = dyn Fn(&str) -> io::Result<Arc<dyn ControllerFactory>> + Send + Sync;
 
 type OnRefused = dyn Fn(SocketAddr, &str) + Send + Sync;
 

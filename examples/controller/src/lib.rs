@@ -90,10 +90,6 @@ struct BinomialController {
 }
 
 impl Controller for BinomialController {
-    fn name(&self) -> &'static str {
-        "binomial"
-    }
-
     fn cwnd(&self) -> f64 {
         self.window.cwnd()
     }

@@ -1,4 +1,4 @@
-//! The UDP sockets that hosts send to.
+//! The UDP sockets that hosts send to, read in batches. Answers leave from the address that was asked.
 
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
@@ -79,6 +79,7 @@ impl Sockets {
         };
         let is_wildcard = bound.address.ip().is_unspecified();
         for (slice, meta) in slices.iter().zip(&metas[..count]) {
+            // A host expects the answer from the address that it has asked.
             let local = meta.dst_ip.filter(|_| is_wildcard);
             let number = number(&mut self.endpoints, Endpoint { socket, local });
             let address = canonical(meta.addr);

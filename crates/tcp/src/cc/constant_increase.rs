@@ -36,10 +36,6 @@ struct ConstantIncreaseController {
 }
 
 impl Controller for ConstantIncreaseController {
-    fn name(&self) -> &'static str {
-        "constant-increase"
-    }
-
     fn cwnd(&self) -> f64 {
         self.window.cwnd()
     }

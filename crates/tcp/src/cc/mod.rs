@@ -45,9 +45,6 @@ use windlass_base::{Ecn, Span, Time};
 
 /// A congestion controller of one connection.
 pub trait Controller: fmt::Debug + Send {
-    /// The name of the controller in scenarios and socket options.
-    fn name(&self) -> &'static str;
-
     /// The congestion window in bytes, at least one segment. It may have a fraction; the engine
     /// uses the integer part.
     fn cwnd(&self) -> f64;
@@ -139,7 +136,7 @@ pub struct TraceValue {
 
 /// Makes a controller for each connection.
 pub trait ControllerFactory: fmt::Debug + Send + Sync {
-    /// The controller's name.
+    /// The controller's name in scenarios and socket options.
     fn name(&self) -> &'static str;
 
     /// A new controller, for the beginning of a connection.

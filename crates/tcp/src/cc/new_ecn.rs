@@ -103,10 +103,6 @@ impl NewEcnController {
 }
 
 impl Controller for NewEcnController {
-    fn name(&self) -> &'static str {
-        "new-ecn"
-    }
-
     fn cwnd(&self) -> f64 {
         self.window.cwnd()
     }

@@ -13,7 +13,7 @@ impl ControllerFactory for NewReno {
     }
 
     fn build(&self, params: &Params) -> Box<dyn Controller> {
-        RenoController::boxed("newreno", FastRecovery::NewReno, params)
+        RenoController::boxed(FastRecovery::NewReno, params)
     }
 }
 

@@ -26,10 +26,6 @@ impl ControllerFactory for NoControl {
 }
 
 impl Controller for NoControl {
-    fn name(&self) -> &'static str {
-        "none"
-    }
-
     fn cwnd(&self) -> f64 {
         UNLIMITED as f64
     }

@@ -14,7 +14,7 @@ impl ControllerFactory for Reno {
     }
 
     fn build(&self, params: &Params) -> Box<dyn Controller> {
-        RenoController::boxed("reno", FastRecovery::Reno, params)
+        RenoController::boxed(FastRecovery::Reno, params)
     }
 }
 
@@ -23,25 +23,16 @@ impl ControllerFactory for Reno {
 #[derive(Clone, Debug)]
 pub(super) struct RenoController {
     window: Window,
-    name: &'static str,
     recovery: FastRecovery,
 }
 
 impl RenoController {
-    pub(super) fn boxed(
-        name: &'static str,
-        recovery: FastRecovery,
-        params: &Params,
-    ) -> Box<dyn Controller> {
-        Box::new(RenoController { window: Window::new(params), name, recovery })
+    pub(super) fn boxed(recovery: FastRecovery, params: &Params) -> Box<dyn Controller> {
+        Box::new(RenoController { window: Window::new(params), recovery })
     }
 }
 
 impl Controller for RenoController {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
     fn cwnd(&self) -> f64 {
         self.window.cwnd()
     }

@@ -13,7 +13,7 @@ impl ControllerFactory for Tahoe {
     }
 
     fn build(&self, params: &Params) -> Box<dyn Controller> {
-        RenoController::boxed("tahoe", FastRecovery::Tahoe, params)
+        RenoController::boxed(FastRecovery::Tahoe, params)
     }
 }
 

@@ -124,10 +124,6 @@ impl VegasController {
 }
 
 impl Controller for VegasController {
-    fn name(&self) -> &'static str {
-        "vegas"
-    }
-
     fn cwnd(&self) -> f64 {
         self.window.cwnd()
     }

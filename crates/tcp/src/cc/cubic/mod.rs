@@ -258,10 +258,6 @@ impl CubicController {
 }
 
 impl Controller for CubicController {
-    fn name(&self) -> &'static str {
-        "cubic"
-    }
-
     fn cwnd(&self) -> f64 {
         self.window.cwnd()
     }

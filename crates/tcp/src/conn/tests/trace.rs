@@ -159,10 +159,6 @@ impl ControllerFactory for CountingFactory {
 }
 
 impl Controller for Counting {
-    fn name(&self) -> &'static str {
-        "counting"
-    }
-
     fn cwnd(&self) -> f64 {
         self.window
     }

@@ -1,7 +1,7 @@
 //! IPv4 and IPv6 headers as bytes (RFC 791, RFC 8200), with the fields that a carrier of TCP needs.
 
 use super::error::WireError;
-use core::net::{Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use windlass_base::Ecn;
 use windlass_base::checksum::{Sum, checksum};
 
@@ -26,6 +26,27 @@ pub enum Addresses {
 }
 
 impl Addresses {
+    /// Those of a packet from `source` to `destination`; `None` if the families differ.
+    pub fn new(source: IpAddr, destination: IpAddr) -> Option<Addresses> {
+        match (source, destination) {
+            (IpAddr::V4(source), IpAddr::V4(destination)) => {
+                Some(Addresses::V4 { source, destination })
+            }
+            (IpAddr::V6(source), IpAddr::V6(destination)) => {
+                Some(Addresses::V6 { source, destination })
+            }
+            _ => None,
+        }
+    }
+
+    /// Both, the source first.
+    pub fn both(&self) -> (IpAddr, IpAddr) {
+        match *self {
+            Addresses::V4 { source, destination } => (source.into(), destination.into()),
+            Addresses::V6 { source, destination } => (source.into(), destination.into()),
+        }
+    }
+
     /// Adds both addresses to a checksum.
     fn add_to(&self, sum: Sum) -> Sum {
         match self {
@@ -104,6 +125,7 @@ impl IpHeader {
 
     /// All but the addresses, with a checksum of zero.
     fn emit_v4(&self, total_len: u16, out: &mut [u8]) {
+        // RFC 791 §3.1: version 4, a header of five words, no options.
         out[..2].copy_from_slice(&[0x45, self.ecn.bits()]);
         out[2..4].copy_from_slice(&total_len.to_be_bytes());
         out[4..6].copy_from_slice(&self.identification.to_be_bytes());
@@ -113,6 +135,7 @@ impl IpHeader {
 
     /// All but the addresses; no flow label.
     fn emit_v6(&self, payload_len: u16, out: &mut [u8]) {
+        // RFC 8200 §3: version 6; the traffic class begins in the middle of the first octet.
         out[..4].copy_from_slice(&[0x60, self.ecn.bits() << 4, 0, 0]);
         out[4..6].copy_from_slice(&payload_len.to_be_bytes());
         out[6..8].copy_from_slice(&[self.protocol, self.hop_limit]);
@@ -187,6 +210,7 @@ fn parse_v6(bytes: &[u8]) -> Result<IpPacket<'_>, WireError> {
     let (fixed, rest) = bytes.split_first_chunk::<IPV6_HEADER_LEN>().ok_or(WireError::Truncated)?;
     let len = usize::from(u16::from_be_bytes([fixed[4], fixed[5]]));
     let (source, destination) = (address_at(fixed, 8), address_at(fixed, 24));
+    // A jumbogram: its length stands in an option (RFC 2675).
     if len == 0 && fixed[6] == next_header::HOP_BY_HOP {
         return Err(WireError::HeaderLength);
     }

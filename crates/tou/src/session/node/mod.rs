@@ -175,11 +175,6 @@ impl Node {
         self.0.socket.local_addr()
     }
 
-    /// Changes which hosts may open sessions from now on.
-    pub fn set_allow(&self, allow: Allow) {
-        self.change(|state, _, _| state.host.set_allow(allow));
-    }
-
     /// Opens a session with the host that has this key, and waits for a path.
     ///
     /// # Errors
@@ -259,12 +254,6 @@ impl Node {
                 Poll::Pending
             }
         })
-    }
-
-    /// Waits for the next event, at most until the timeout.
-    pub fn next_event(&self, timeout: Option<Duration>) -> Option<Event> {
-        let deadline = timeout.map(|timeout| Instant::now() + timeout);
-        block_on(deadline, |waker| self.poll_event(waker))
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut State, &mut Endpoint<Waiters>, Time) -> T) -> T {
@@ -382,6 +371,7 @@ impl State {
                 }
                 Event::PathFound { tag } | Event::PathChanged { tag } => {
                     endpoint.note_path(now, *tag, self.path_of(*tag));
+                    // RFC 9000 §9.4: congestion control begins anew on another path.
                     if self.host.is_on_new_path(*tag) {
                         endpoint.path_replaced(now, *tag);
                     }
@@ -393,9 +383,11 @@ impl State {
                 Event::PathLost { tag } => endpoint.note_path(now, *tag, None),
                 Event::Closed { tag, reason } => {
                     endpoint.close_session(*tag, Error::Unreachable);
+                    // Calls on the session return the reason from now on.
                     self.closed.insert(*tag, *reason);
                 }
                 Event::Silent { server } | Event::WrongKey { server, .. } => {
+                    // The node's thread looks up the name again and tries TLS.
                     self.silent.push(*server);
                 }
                 Event::StreamUnneeded { stream } => {
@@ -403,6 +395,7 @@ impl State {
                 }
                 _ => {}
             }
+            // A program that reads no events keeps the last ones only.
             if self.events.len() >= EVENTS_MAX {
                 self.events.pop_front();
             }
@@ -471,8 +464,8 @@ impl Companion for Arc<Mutex<State>> {
     }
 
     fn poll_transmit(&mut self) -> Option<Own> {
-        let Outgoing { local, to, bytes, near, .. } = lock(self).host.poll_transmit()?;
-        Some(Own { local, to, bytes, ttl: near.then_some(Outgoing::NEAR_TTL) })
+        let Outgoing { local, to, bytes, ttl, .. } = lock(self).host.poll_transmit()?;
+        Some(Own { local, to, bytes, ttl })
     }
 
     fn poll_timeout(&self) -> Option<Time> {
