@@ -1,7 +1,7 @@
 //! From the tree of a document to typed keys.
 
 use crate::definitions::Definitions;
-use crate::problem::{Diagnostic, Location};
+use crate::problem::{Diagnostic, Location, Message};
 use crate::tree::{KeyValue, Node, Value};
 use std::path::{Path, PathBuf};
 use windlass_base::suggest::did_you_mean;
@@ -89,20 +89,22 @@ impl<R> Context<R> {
     pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
         let Context { mut diagnostics, misplaced, .. } = self;
         diagnostics.retain(|diagnostic| {
-            !(misplaced.contains(&diagnostic.key) && diagnostic.message.starts_with("missing"))
+            let message = diagnostic.message.to_string();
+            !(misplaced.contains(&diagnostic.key) && message.starts_with("missing"))
         });
         diagnostics
     }
 
     /// Reports a problem of the value at the present path.
-    pub fn wrong(&mut self, location: Location, message: String) {
-        let key = self.path.join(".");
+    pub fn wrong(&mut self, location: Location, message: impl Into<Message>) {
+        let (key, message) = (self.path.join("."), message.into());
         self.diagnostics.push(Diagnostic { location, key, message });
     }
 
     /// Reports that the value at the present path is not a `T`.
     pub fn unexpected<T: Decode<R>, U>(&mut self, node: &Node) -> Option<U> {
-        self.wrong(node.location, format!("expected {}, found {}", T::EXPECTED, node.shown()));
+        let (expected, found) = (T::EXPECTED.to_owned(), node.shown());
+        self.wrong(node.location, Message::Unexpected { expected, found });
         None
     }
 
@@ -111,7 +113,7 @@ impl<R> Context<R> {
         self.diagnostics.push(Diagnostic {
             location: spot.location,
             key: spot.key.clone(),
-            message,
+            message: message.into(),
         });
     }
 
@@ -132,7 +134,8 @@ impl<R> Context<R> {
         self.within(key, |context| match table.get(key) {
             Some(node) => T::decode(node, context),
             None => T::missing().or_else(|| {
-                context.wrong(table.location, format!("missing: expected {}", T::EXPECTED));
+                let (what, expected) = ("missing".to_owned(), T::EXPECTED.to_owned());
+                context.wrong(table.location, Message::Wrong { what, expected });
                 None
             }),
         })
@@ -158,8 +161,9 @@ impl<R> Context<R> {
             format!(
                 "`{key}` is not a key of `{table}`: move it above the first [table] of the file"
             )
+            .into()
         } else {
-            format!("unknown key{}", did_you_mean(key, names))
+            Message::Other { what: "unknown key".to_owned(), hint: did_you_mean(key, names) }
         };
         self.within(key, |context| context.wrong(entry.key_location, message));
     }
@@ -187,13 +191,14 @@ impl<R> Context<R> {
             Value::Text(text) => did_you_mean(text, names),
             _ => String::new(),
         };
-        let message = if near.is_empty() {
+        let expected = if near.is_empty() {
             let list = names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-            format!("expected {what} ({list}), found {}", node.shown())
+            format!("{what} ({list})")
         } else {
-            format!("expected {what}, found {}{near}", node.shown())
+            what.to_owned()
         };
-        self.wrong(node.location, message);
+        let found = format!("{}{near}", node.shown());
+        self.wrong(node.location, Message::Unexpected { expected, found });
     }
 }
 
@@ -219,8 +224,8 @@ pub fn kind_of<T: Decode<R>, R>(
         Value::Table(_) => match node.get("kind") {
             Some(kind) => context.within("kind", |context| context.word(kind, what, kinds)),
             None => {
-                let list = kinds.join(", ");
-                let message = format!("missing: expected the kind of {what} ({list})");
+                let expected = format!("the kind of {what} ({})", kinds.join(", "));
+                let message = Message::Wrong { what: "missing".to_owned(), expected };
                 context.within("kind", |context| context.wrong(node.location, message));
                 None
             }

@@ -58,7 +58,7 @@ pub use container::{At, Named};
 pub use decode::{Context, Decode, Keys, Spot, kind_of};
 pub use definitions::{Definitions, described};
 pub use describe::schema;
-pub use problem::{Location, Problem, Problems};
+pub use problem::{Location, Message, Problem, Problems};
 pub use quantity::{Quantity, SIZES, Unit, parse_rate, parse_size, parse_time};
 pub use reader::Reader;
 pub use tree::{KeyValue, Node, Value};

@@ -103,7 +103,8 @@ pub(crate) fn parse_toml(text: &str) -> (Node, Vec<Diagnostic>) {
                 format!("{} is there already", text.get(span).unwrap_or("the key"))
             }
             (message, _) => message.replace('\n', ", "),
-        },
+        }
+        .into(),
     });
     let node = Node { location: Location::Offset(0), value: table(root.get_ref(), &location_of) };
     (node, diagnostics.collect())

@@ -87,7 +87,7 @@ impl From<Error> for RunError {
 /// # Errors
 /// The proxy cannot start. After the start, errors are logged and the proxy continues.
 pub fn run(source: Source) -> Result<(), RunError> {
-    let config = source.config().map_err(RunError::Config)?;
+    let config = source.config().map_err(|error| RunError::Config(error.to_string()))?;
     let missing = capabilities::missing(&[NET_ADMIN, PERFMON, BPF]);
     if !missing.is_empty() {
         return Err(RunError::NotPermitted(missing));

@@ -214,7 +214,7 @@ impl Decode<Registry> for RateKeys {
             }
             _ => {
                 let message = "expected either `steps`, perhaps with `repeat`, or `trace`";
-                context.wrong(node.location, message.into());
+                context.wrong(node.location, message.to_owned());
                 return None;
             }
         };

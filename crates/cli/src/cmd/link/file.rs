@@ -70,12 +70,14 @@ keys! {
 
 text! {
     /// An address of a device.
-    struct Interface(IpNet) as "an address such as 10.0.0.1/24, in quotes" = parse_interface;
+    struct Interface(IpNet) as "an address such as 10.0.0.1/24, in quotes" =
+        |text| parse_interface(text).map_err(String::from);
 }
 
 text! {
     /// A network.
-    struct Network(IpNet) as "a network such as 10.0.0.0/8, in quotes" = parse_network;
+    struct Network(IpNet) as "a network such as 10.0.0.0/8, in quotes" =
+        |text| parse_network(text).map_err(String::from);
 }
 
 keys! {
