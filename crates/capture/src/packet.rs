@@ -68,7 +68,7 @@ pub(crate) enum Incoming<'a> {
 pub(crate) fn parse(bytes: &[u8], checksum_known_good: bool) -> Option<Incoming<'_>> {
     let packet = ip::parse(bytes).ok()?;
     let addresses = &packet.header.addresses;
-    let (from, to) = ip_ends(addresses);
+    let (from, to) = addresses.ends();
     if packet.later_fragment || !is_one_host(from) || !is_one_host(to) {
         return None;
     }
@@ -130,13 +130,6 @@ fn parse_echo(from: IpAddr, to: IpAddr, bytes: &[u8]) -> Option<Incoming<'_>> {
     (*kind == wanted && *code == 0 && rest.len() >= 4).then_some(Incoming::Echo { from, to, rest })
 }
 
-fn ip_ends(addresses: &Addresses) -> (IpAddr, IpAddr) {
-    match *addresses {
-        Addresses::V4 { source, destination } => (source.into(), destination.into()),
-        Addresses::V6 { source, destination } => (source.into(), destination.into()),
-    }
-}
-
 fn with_ports(from: IpAddr, to: IpAddr, ports: Ports) -> Ends {
     Ends { app: SocketAddr::new(from, ports.source), far: SocketAddr::new(to, ports.destination) }
 }
@@ -146,19 +139,6 @@ fn with_ports(from: IpAddr, to: IpAddr, ports: Ports) -> Ends {
 fn is_one_host(address: IpAddr) -> bool {
     let broadcast = matches!(address, IpAddr::V4(v4) if v4.is_broadcast());
     !address.is_multicast() && !address.is_unspecified() && !broadcast
-}
-
-/// The addresses of a packet from `source` to `destination`; `None` if the families differ.
-fn addresses(source: IpAddr, destination: IpAddr) -> Option<Addresses> {
-    match (source, destination) {
-        (IpAddr::V4(source), IpAddr::V4(destination)) => {
-            Some(Addresses::V4 { source, destination })
-        }
-        (IpAddr::V6(source), IpAddr::V6(destination)) => {
-            Some(Addresses::V6 { source, destination })
-        }
-        _ => None,
-    }
 }
 
 /// The place of a transport checksum that the kernel completes: offsets in a packet.
@@ -204,7 +184,7 @@ pub(crate) fn write_head(
     head: &mut [u8; HEAD_LEN_MAX],
 ) -> Option<(usize, Option<PartialChecksum>)> {
     let Outgoing { ends, segment, payload, ecn, offload } = *outgoing;
-    let addresses = addresses(ends.far.ip(), ends.app.ip())?;
+    let addresses = Addresses::new(ends.far.ip(), ends.app.ip())?;
     let ports = Ports { source: ends.far.port(), destination: ends.app.port() };
     let ip_len = ip_header_len(&addresses);
     let (ip_head, tcp) = head.split_at_mut(ip_len);
@@ -243,7 +223,7 @@ fn header(addresses: Addresses, protocol: u8, ecn: Ecn) -> IpHeader {
 
 /// A whole packet. `None` if the families differ or the payload is too long.
 fn whole(source: IpAddr, destination: IpAddr, protocol: u8, payload: &[u8]) -> Option<Vec<u8>> {
-    let addresses = addresses(source, destination)?;
+    let addresses = Addresses::new(source, destination)?;
     let mut ip = [0; IPV6_HEADER_LEN];
     let len = header(addresses, protocol, Ecn::NotEct).emit(payload.len(), &mut ip).ok()?;
     Some([&ip[..len], payload].concat())
@@ -252,7 +232,7 @@ fn whole(source: IpAddr, destination: IpAddr, protocol: u8, payload: &[u8]) -> O
 /// A UDP datagram from the far end to the command.
 pub(crate) fn udp(ends: &Ends, payload: &[u8]) -> Option<Vec<u8>> {
     let (source, destination) = (ends.far, ends.app);
-    let addresses = addresses(source.ip(), destination.ip())?;
+    let addresses = Addresses::new(source.ip(), destination.ip())?;
     let len = u16::try_from(UDP_HEADER_LEN + payload.len()).ok()?;
     let mut datagram = Vec::with_capacity(usize::from(len));
     datagram.extend(source.port().to_be_bytes());
@@ -276,7 +256,7 @@ pub(crate) fn icmp(
     kind_and_code: [u8; 2],
     rest: &[u8],
 ) -> Option<Vec<u8>> {
-    let addresses = addresses(source, destination)?;
+    let addresses = Addresses::new(source, destination)?;
     let mut message = [&kind_and_code[..], &[0; 2], rest].concat();
     let (protocol, checksum) = match addresses {
         Addresses::V4 { .. } => (PROTOCOL_ICMP, checksum(&message)),

@@ -72,7 +72,7 @@ pub struct Flow {
     pub virtual_losses: u64,
     /// The served host's largest segment, in bytes.
     pub segment_bytes: u16,
-    /// Why the served host's new data get no ECT, as [`super::REASONS`] names it; `None` if they get it.
+    /// Why the served host's new data get no ECT, by its name in the list of reasons; `None` if they get it.
     pub withheld: Option<&'static str>,
 }
 

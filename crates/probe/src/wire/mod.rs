@@ -30,19 +30,6 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// The source and destination of this end's packets; `None` if the two families differ.
-    fn addresses(&self) -> Option<Addresses> {
-        match (self.local.ip(), self.remote.ip()) {
-            (IpAddr::V4(source), IpAddr::V4(destination)) => {
-                Some(Addresses::V4 { source, destination })
-            }
-            (IpAddr::V6(source), IpAddr::V6(destination)) => {
-                Some(Addresses::V6 { source, destination })
-            }
-            _ => None,
-        }
-    }
-
     /// The flow without scope and flow label, which packets do not carry.
     pub(crate) fn plain(&self) -> Flow {
         let plain = |address: SocketAddr| SocketAddr::new(address.ip(), address.port());
@@ -149,10 +136,7 @@ fn ports(tcp: &[u8]) -> Option<Ports> {
 
 /// The connection of a packet with these addresses that came in.
 fn flow_to_here(addresses: &Addresses, ports: Ports) -> Flow {
-    let (source, destination): (IpAddr, IpAddr) = match *addresses {
-        Addresses::V4 { source, destination } => (source.into(), destination.into()),
-        Addresses::V6 { source, destination } => (source.into(), destination.into()),
-    };
+    let (source, destination) = addresses.ends();
     Flow {
         local: SocketAddr::new(destination, ports.destination),
         remote: SocketAddr::new(source, ports.source),
@@ -216,7 +200,8 @@ pub fn emit_with_ecn(
     identification: u16,
     out: &mut Vec<u8>,
 ) {
-    let Some(addresses) = flow.addresses() else { return };
+    let addresses = Addresses::new(flow.local.ip(), flow.remote.ip());
+    let Some(addresses) = addresses else { return };
     let ports = Ports { source: flow.local.port(), destination: flow.remote.port() };
     let mut tcp = vec![0; MAX_HEADER_LEN];
     let header_len = wire::emit(segment, ports, &mut tcp);

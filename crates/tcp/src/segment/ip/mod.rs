@@ -1,7 +1,7 @@
 //! IPv4 and IPv6 headers as bytes (RFC 791, RFC 8200), with the fields that a carrier of TCP needs.
 
 use super::error::WireError;
-use core::net::{Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use windlass_base::Ecn;
 use windlass_base::checksum::{Sum, checksum};
 
@@ -26,6 +26,27 @@ pub enum Addresses {
 }
 
 impl Addresses {
+    /// The addresses of a packet from `source` to `destination`; `None` if the families differ.
+    pub fn new(source: IpAddr, destination: IpAddr) -> Option<Addresses> {
+        match (source, destination) {
+            (IpAddr::V4(source), IpAddr::V4(destination)) => {
+                Some(Addresses::V4 { source, destination })
+            }
+            (IpAddr::V6(source), IpAddr::V6(destination)) => {
+                Some(Addresses::V6 { source, destination })
+            }
+            _ => None,
+        }
+    }
+
+    /// Source and destination.
+    pub fn ends(self) -> (IpAddr, IpAddr) {
+        match self {
+            Addresses::V4 { source, destination } => (source.into(), destination.into()),
+            Addresses::V6 { source, destination } => (source.into(), destination.into()),
+        }
+    }
+
     /// Adds both addresses to a checksum.
     fn add_to(&self, sum: Sum) -> Sum {
         match self {
