@@ -1,3 +1,6 @@
+//! The refusals of the kernel that all tools with BPF programs report. Each tool has an error of its own, which
+//! takes these in and says what its user can do.
+
 use std::{error, fmt};
 
 /// Why the kernel refused to load or attach a program.

@@ -1,3 +1,5 @@
+//! The errors of loading, inspecting and unloading.
+
 use crate::{Name, paths};
 use std::path::PathBuf;
 use std::{error, fmt, io};

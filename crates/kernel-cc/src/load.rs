@@ -1,3 +1,5 @@
+//! Loads New-ECN under a name, and unloads it: `windlass cc load` and `windlass cc unload`.
+
 use crate::error::doing;
 use crate::registration::{self, Registration};
 use crate::{Error, Name, Parameters, Pins, bpffs, kernel_names};

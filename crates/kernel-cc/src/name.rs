@@ -1,3 +1,5 @@
+//! The name under which the kernel knows a loaded controller.
+
 use std::fmt;
 use std::str::FromStr;
 

@@ -1,3 +1,6 @@
+//! The counters that the programs keep for each CPU (bpf/count.h), as sums, and the names of reasons. The daemon
+//! prints them for `windlass ecn-proxy stats` and for metrics.
+
 use super::error::doing;
 use super::{Error, load};
 use libbpf_rs::{MapCore, MapFlags, Object};

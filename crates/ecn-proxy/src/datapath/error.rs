@@ -1,3 +1,5 @@
+//! The errors of [`Datapath`](super::Datapath).
+
 use std::path::PathBuf;
 use std::{error, fmt, io};
 

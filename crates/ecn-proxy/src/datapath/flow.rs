@@ -1,3 +1,6 @@
+//! The entries of the tables of connections and of far hosts, as their users see them. bytes.rs knows where
+//! each field is.
+
 use super::bytes::{
     ADDRESS_BYTES, FLOW_BYTES, HANDSHAKE_BYTES, HOST_BYTES, MACHINE_BYTES, Reader, ends,
 };

@@ -4,7 +4,7 @@ mod ecn;
 
 pub use ecn::{AccEcnOption, EcnFields};
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use windlass_tcp::Segment;
 use windlass_tcp::segment::ip::{self, Addresses, IPV6_HEADER_LEN, IpHeader, PROTOCOL_TCP};
 use windlass_tcp::segment::wire::{self, CHECKSUM_FIELD, MAX_HEADER_LEN, Ports, WireError};

@@ -1,4 +1,4 @@
-//! Loading, listing and unloading.
+//! The subcommands of `windlass cc`: loading New-ECN into the kernel, its state and connections, unloading.
 
 use super::args::{Cc, CcLoad};
 use super::live::{FlowPanels, Sample};

@@ -1,4 +1,5 @@
-//! `windlass ecn-proxy`.
+//! The subcommands of `windlass ecn-proxy`. `run` and `check` read the configuration; the others ask a running
+//! daemon over its socket.
 
 use super::args::{EcnProxy, SocketArg};
 use super::{check, hosts, live, print, settings};
