@@ -1,6 +1,6 @@
 //! The proxy's configuration: options of the command line and the keys of a TOML file. Options win.
 //!
-//! A [`Source`] reads both with the same reader ([`keys`]), as often as the daemon wants, and makes a
+//! A [`Source`] reads both with the same reader (keys.rs), as often as the daemon wants, and makes a
 //! [`Config`], in which nothing is open any more.
 
 mod keys;
