@@ -1,4 +1,8 @@
-use std::{error, fmt};
+//! The refusals of the kernel that all tools with BPF programs report. Each tool has an error of its own, which
+//! takes these in and says what its user can do.
+
+use std::path::PathBuf;
+use std::{error, fmt, io};
 
 /// Why the kernel refused to load or attach a program.
 #[derive(Debug)]
@@ -7,8 +11,10 @@ pub enum Error {
     /// The kernel lacks a feature ([`tc::Filter::attach`](crate::tc::Filter::attach)). The text is the
     /// whole message.
     Lacking(String),
-    /// This user lacks a permission. The text is the step that failed and the kernel's error.
+    /// This user lacks a permission. The text is the step that failed, or the file, and the error.
     NotPermitted(String),
+    /// A file of the BPF file system or of /proc could not be read or written.
+    Io(PathBuf, io::Error),
     /// The kernel refused for another reason.
     Refused {
         /// The step that failed, as a phrase for the message: "attaching the programs".
@@ -32,6 +38,17 @@ impl Error {
         }
         Error::Refused { doing, source, log }
     }
+
+    /// An I/O error at `path`.
+    pub fn io(path: impl Into<PathBuf>, error: io::Error) -> Error {
+        let path = path.into();
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => {
+                Error::NotPermitted(format!("{}: {error}", path.display()))
+            }
+            _ => Error::Io(path, error),
+        }
+    }
 }
 
 impl fmt::Display for Error {
@@ -39,6 +56,7 @@ impl fmt::Display for Error {
         match self {
             Error::Lacking(what) => f.write_str(what),
             Error::NotPermitted(what) => write!(f, "not permitted ({what})"),
+            Error::Io(path, error) => write!(f, "{}: {error}", path.display()),
             Error::Refused { doing, source, log } => {
                 write!(f, "{doing}: {source:#}")?;
                 let log = crate::log::last_lines(log);

@@ -30,6 +30,7 @@ ECN_INLINE __u32 ecn_segments(const struct ecn_flow *flow, __u32 bytes)
 {
 	__u32 segment_bytes = flow->segment_bytes;
 
+	/* No segment so far, or the numbers are in the other order (RFC 9293 section 3.4). */
 	if (!segment_bytes || bytes > 0x7fffffff)
 		return 0;
 	return (bytes + segment_bytes - 1) / segment_bytes;
@@ -80,6 +81,7 @@ ECN_INLINE void ecn_measure_rtt(struct ecn_flow *flow, const struct ecn_packet *
 	flow->newest_tsval = packet->tsval;
 	if (!flow->shown_tsecr || rtt > 0x7fffffff)
 		return;
+	/* RFC 7323 section 4: the time now less TSecr. The TSval that leaves is the time now. */
 	/* The least sample; 0 stands for none, so a sample of 0 counts as 1. */
 	if (!flow->min_rtt || rtt < flow->min_rtt)
 		flow->min_rtt = rtt ? rtt : 1;
@@ -112,8 +114,10 @@ ECN_INLINE int ecn_is_dsack(const struct ecn_packet *packet)
 
 	if (!ECN_RARELY(packet->block_count) || !ecn_is_block(first))
 		return 0;
+	/* Data below the ACK number, which the host has received twice. */
 	if (ecn_at_most(first->end, packet->ack))
 		return 1;
+	/* A part of a block above the ACK number has arrived twice. */
 	return packet->block_count > 1 && ecn_at_most(second->start, first->start) &&
 	       ecn_at_most(first->end, second->end);
 }
@@ -122,6 +126,7 @@ ECN_INLINE int ecn_is_dsack(const struct ecn_packet *packet)
 ECN_INLINE int ecn_is_gap(const struct ecn_flow *flow, const struct ecn_packet *packet,
 			  const struct ecn_block *block)
 {
+	/* A block up to the number shown would contradict what the sender knows. */
 	return ecn_is_block(block) && ecn_before(packet->ack, block->start) &&
 	       ecn_before(flow->shown_una, block->start) &&
 	       ecn_at_most(block->end, flow->snd_max);
@@ -193,6 +198,7 @@ ECN_INLINE void ecn_process_ack(struct ecn_flow *flow, const struct ecn_packet *
 	/* A reordered ACK: far_una plus its window would exceed the advertised right edge. */
 	if (ecn_before(packet->ack, flow->far_una))
 		return;
+	/* RFC 9293 section 3.10.7.4: the window is that of the latest ACK. */
 	flow->far_window = packet->window;
 	flow->far_tsval = packet->tsval;
 	if (!summary->advances)

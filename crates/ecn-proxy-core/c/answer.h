@@ -52,6 +52,7 @@ ECN_INLINE void ecn_begin_episode(struct ecn_flow *flow, const struct ecn_policy
 	flow->rounds = 0;
 	if (reason)
 		ecn_pass_over(flow, reason, edit);
+	/* No new data follows the FIN: there is nothing left to slow down. */
 	else if (flow->notes & ECN_NOTE_HOST_FIN)
 		ecn_pass_over(flow, ECN_REASON_CLOSING, edit);
 }
@@ -111,6 +112,7 @@ ECN_INLINE void ecn_retransmission_seen(struct ecn_flow *flow, struct ecn_edit *
 ECN_INLINE int ecn_drop_one(struct ecn_flow *flow, const struct ecn_policy *policy,
 			    const struct ecn_packet *packet, struct ecn_edit *edit)
 {
+	/* The repair of a real gap will be the answer. A FIN has no data after it to reveal its loss. */
 	if (policy->sender != ECN_SENDER_DROP || flow->answer != ECN_ANSWER_ARMED ||
 	    packet->flags & ECN_FIN || flow->notes & ECN_NOTE_GAPS)
 		return 0;

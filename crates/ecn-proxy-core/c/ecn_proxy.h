@@ -39,6 +39,7 @@ ECN_INLINE void ecn_give_up(struct ecn_flow *flow, __u8 reason, struct ecn_edit 
 
 ECN_INLINE int ecn_is_accecn(const struct ecn_packet *packet)
 {
+	/* RFC 9768 sections 3.1 and 3.2.3: the bit and the options that RFC 3168 does not have. */
 	return packet->ae || packet->options & ECN_OPT_ACCECN;
 }
 
@@ -47,6 +48,7 @@ ECN_INLINE void ecn_close_if_done(struct ecn_flow *flow, struct ecn_edit *edit)
 {
 	const __u16 fins = ECN_NOTE_HOST_FIN | ECN_NOTE_FAR_FIN;
 
+	/* RFC 9293 section 3.6: each direction is closed once its FIN is acknowledged. */
 	if (ECN_RARELY((flow->notes & fins) == fins) && flow->far_una == flow->snd_max &&
 	    ecn_at_most(flow->far_fin, flow->host_ack) && flow->answer == ECN_ANSWER_IDLE)
 		ecn_close(flow, edit);
@@ -134,10 +136,12 @@ ECN_INLINE void ecn_simultaneous_syn_ack(struct ecn_flow *flow, const struct ecn
 		return;
 	}
 	if (from_host) {
+		/* RFC 3168 section 6.1.1: an ECN-setup SYN-ACK has ECE alone. */
 		ecn_set_flags(edit, ECN_ECE);
 		return;
 	}
 	ecn_clear_triple(packet, edit);
+	/* RFC 3168 section 6.1.1: any SYN-ACK but one with ECE alone declines. */
 	if (flow->simultaneous == ECN_SIMULTANEOUS_REQUESTED &&
 	    ecn_triple(packet) != ECN_TRIPLE_CLASSIC_ANSWER) {
 		ecn_give_up(flow, ECN_REASON_FAR_WITHOUT_ECN, edit);
@@ -158,11 +162,13 @@ ECN_INLINE void ecn_answered_again(struct ecn_flow *flow, const struct ecn_packe
 		ecn_simultaneous_syn_ack(flow, packet, from_host, edit);
 		return;
 	}
+	/* Another SYN was answered, or by the host that sent the first: a new connection. */
 	if (!ecn_answers_syn(flow, packet) || from_host == host_is_client) {
 		ecn_give_up(flow, ECN_REASON_REOPENED, edit);
 		return;
 	}
 	if (from_host) {
+		/* The copy must negotiate as the first one did (RFC 3168 section 6.1.1). */
 		ecn_set_flags(edit, ECN_ECE);
 	} else {
 		ecn_clear_triple(packet, edit);
@@ -198,6 +204,7 @@ ECN_INLINE void ecn_far_in_handshake(struct ecn_flow *flow, const struct ecn_pac
 			ecn_close(flow, edit);
 		return;
 	}
+	/* RFC 9293 section 3.10.7.3: an answer acknowledges the SYN, and nothing that was not sent. */
 	if (!ecn_answers_syn(flow, packet) || ecn_before(flow->snd_max, packet->ack)) {
 		if (packet->flags & ECN_SYN && flow->notes & ECN_NOTE_UPGRADED)
 			ecn_clear_triple(packet, edit);
@@ -377,8 +384,10 @@ ECN_INLINE void ecn_proxy_to_host(struct ecn_flow *flow, const struct ecn_policy
 		ecn_far_in_handshake(flow, packet, edit);
 	else if (flow->phase == ECN_PHASE_PROXIED)
 		ecn_far_served(flow, policy, packet, edit);
+	/* The far host still speaks ECN, as in a retransmitted FIN. */
 	else if (flow->phase == ECN_PHASE_CLOSED && flow->notes & ECN_NOTE_SERVED)
 		ecn_strip_ecn(flow, packet, edit);
+	/* An answer to a request of the proxy, of which the served host knows nothing. */
 	else if (flow->phase == ECN_PHASE_BYPASS && flow->notes & ECN_NOTE_UPGRADED &&
 		 packet->flags & ECN_SYN)
 		ecn_clear_triple(packet, edit);

@@ -63,6 +63,7 @@ ECN_INLINE __u8 ecn_cannot_signal(const struct ecn_flow *flow, const struct ecn_
 {
 	if (policy->sender == ECN_SENDER_NO_ECT)
 		return ECN_REASON_POLICY;
+	/* A drop needs neither SACK nor known options, only a sender that slows down for it. */
 	if (policy->sender == ECN_SENDER_DROP)
 		return flow->reason == ECN_REASON_NO_RESPONSE ? flow->reason : ECN_REASON_NONE;
 	if (flow->notes & ECN_NOTE_CANNOT_SIGNAL)

@@ -21,6 +21,7 @@ enum ecn_triple {
 
 ECN_INLINE __u8 ecn_triple(const struct ecn_packet *packet)
 {
+	/* RFC 9768 section 3.1.1: the three bits negotiate together, AE first. */
 	return (packet->ae ? 4 : 0) | (packet->flags & ECN_CWR ? 2 : 0) |
 	       (packet->flags & ECN_ECE ? 1 : 0);
 }
@@ -65,6 +66,7 @@ ECN_INLINE void ecn_agree(struct ecn_flow *flow, const struct ecn_packet *syn_ac
 {
 	const __u16 options = ECN_NOTE_SACK | ECN_NOTE_TIMESTAMPS | ECN_NOTE_SCALING;
 
+	/* RFC 7323 sections 2.2 and 3.2: an option is agreed if both SYNs carry it. */
 	flow->notes &= ecn_offered(syn_ack) | (__u16)~options;
 }
 
@@ -79,16 +81,19 @@ ECN_INLINE void ecn_take_on(struct ecn_flow *flow, const struct ecn_packet *syn_
 			    __u32 far_isn, struct ecn_edit *edit)
 {
 	ecn_agree(flow, syn_ack);
+	/* RFC 7323 section 2.2: unless both SYNs carry the option, no window is scaled. */
 	if (!(flow->notes & ECN_NOTE_SCALING))
 		flow->window_scale = 0;
 	flow->phase = ECN_PHASE_PROXIED;
 	flow->notes |= ECN_NOTE_SERVED;
+	/* Nothing is in flight: the next ECE begins an episode, and any ACK of data ends the round. */
 	flow->recover = isn;
 	flow->maybe_lost_below = isn;
 	flow->shown_una = isn;
 	flow->far_una = isn;
 	flow->round_end = isn;
 	flow->rounds_since = ECN_NOT_COMPARABLE;
+	/* RFC 9293 section 3.4: the SYN occupies one number. */
 	flow->host_ack = far_isn + 1;
 	edit->events |= ECN_EVENT_PROXIED;
 }
@@ -107,6 +112,7 @@ ECN_INLINE void ecn_upgrade(struct ecn_flow *flow, struct ecn_edit *edit)
 {
 	flow->syn_triple = ECN_TRIPLE_CLASSIC;
 	flow->notes |= ECN_NOTE_UPGRADED;
+	/* RFC 3168 section 6.1.1: an ECN-setup SYN has both ECE and CWR. */
 	ecn_set_flags(edit, ECN_ECE | ECN_CWR);
 	edit->events |= ECN_EVENT_UPGRADED;
 }
@@ -127,6 +133,7 @@ ECN_INLINE int ecn_host_opens(struct ecn_flow *flow, const struct ecn_packet *sy
 		ecn_bypass(flow, ECN_REASON_STRANGE_HANDSHAKE, edit);
 		return 0;
 	}
+	/* RFC 3168 section 6.1.1.1: a SYN to a host that answers none with ECN goes without. */
 	if (destination_fails) {
 		ecn_bypass(flow, ECN_REASON_FALLBACK, edit);
 		/* The answer to this plain SYN shows whether ECN caused the earlier failures. */
@@ -149,6 +156,7 @@ ECN_INLINE int ecn_far_opens(struct ecn_flow *flow, const struct ecn_packet *syn
 	/* RFC 3168 section 6.1.1, RFC 9768 section 3.1: the far host requests ECN. */
 	if (triple == ECN_TRIPLE_CLASSIC || triple == ECN_TRIPLE_ACCECN)
 		return 1;
+	/* RFC 3168 section 6.1.1: without an ECN-setup SYN there must be no ECN-setup SYN-ACK. */
 	if (triple == ECN_TRIPLE_NONE) {
 		edit->events |= ECN_EVENT_NEITHER;
 		ecn_bypass(flow, ECN_REASON_FAR_WITHOUT_ECN, edit);
@@ -167,12 +175,15 @@ ECN_INLINE void ecn_opens_again(struct ecn_flow *flow, const struct ecn_policy *
 {
 	int upgraded = from_host && flow->notes & ECN_NOTE_UPGRADED;
 
+	/* The host itself still asks for ECN. */
 	if (ecn_triple(syn) != ECN_TRIPLE_NONE)
 		return;
+	/* A second plain SYN: the first was lost too, so ECN need not be the cause. */
 	if (flow->notes & ECN_NOTE_PLAIN_SYN) {
 		flow->plain_syns = 2;
 		return;
 	}
+	/* The setting fallback = false, as net.ipv4.tcp_ecn_fallback = 0 of Linux. */
 	if (upgraded && policy->keeps_asking && !policy->off) {
 		ecn_set_flags(edit, ECN_ECE | ECN_CWR);
 		return;
@@ -230,9 +241,11 @@ ECN_INLINE void ecn_far_answers(struct ecn_flow *flow, const struct ecn_packet *
 	 * the proxy can then echo CE to the far host.
 	 */
 	if (triple == ECN_TRIPLE_CLASSIC_ANSWER) {
+		/* RFC 3168 section 6.1.1: an ECN-setup SYN-ACK has ECE alone. */
 		edit->events |= ECN_EVENT_SERVER_ONLY;
 		ecn_keep_scale(flow, syn_ack);
 		ecn_take_on(flow, syn_ack, flow->isn, syn_ack->seq, edit);
+		/* The far host may acknowledge data of the SYN too (RFC 7413). */
 		flow->shown_una = syn_ack->ack;
 		flow->far_una = syn_ack->ack;
 		/* RFC 7323 section 2.2: the window of a SYN is not scaled. */
@@ -260,6 +273,7 @@ ECN_INLINE void ecn_host_answers(struct ecn_flow *flow, const struct ecn_policy 
 	if (excluded) {
 		ecn_bypass(flow, excluded, edit);
 	} else if (triple == 5 || triple == 7) {
+		/* Of RFC 3540, or the SYN's bits reflected: RFC 9768 section 3.1 defines no other use. */
 		ecn_bypass(flow, ECN_REASON_STRANGE_HANDSHAKE, edit);
 	} else if (triple != ECN_TRIPLE_NONE) {
 		/* The host has ECN of its own: nothing to do for it. */

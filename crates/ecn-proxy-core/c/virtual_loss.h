@@ -129,6 +129,7 @@ ECN_INLINE __u32 ecn_sack_up_to(const struct ecn_flow *flow, const struct ecn_pa
 ECN_INLINE void ecn_write_blocks(const struct ecn_flow *flow, const struct ecn_packet *packet,
 				 const struct ecn_ack_summary *summary, struct ecn_edit *edit)
 {
+	/* RFC 2018 section 3: three blocks have room beside timestamps. */
 	__u8 room = packet->options & ECN_OPT_TIMESTAMPS ? 3 : 4;
 	int i;
 
@@ -152,6 +153,7 @@ ECN_INLINE void ecn_write_blocks(const struct ecn_flow *flow, const struct ecn_p
 ECN_INLINE __u16 ecn_same_edge(const struct ecn_flow *flow, const struct ecn_packet *packet)
 {
 	__u32 moved_back = packet->ack - flow->virtual_loss;
+	/* RFC 7323 section 2.3: the field counts units of 2^shift bytes, in 16 bits. */
 	__u64 bytes = ((__u64)packet->window << flow->window_scale) + moved_back;
 	__u64 window = bytes >> flow->window_scale;
 
@@ -172,6 +174,7 @@ ECN_INLINE void ecn_hold_with_sack(struct ecn_flow *flow, const struct ecn_packe
 	__u8 news = ecn_before(flow->sacked_to, sacked_to) || flow->notes & ECN_NOTE_GAPS;
 
 	flow->sacked_to = sacked_to;
+	/* RFC 9293 section 3.1: the ACK number is the next one expected, that of the missing segment. */
 	edit->actions |= ECN_DO_ACK | ECN_DO_WINDOW;
 	edit->ack = flow->virtual_loss;
 	/* RFC 9293 section 3.8.6: the right edge stays, although the ACK number is lower. */
@@ -264,6 +267,7 @@ ECN_INLINE void ecn_open_virtual_loss(struct ecn_flow *flow, const struct ecn_pa
 {
 	__u32 virtual_loss = ecn_next_virtual_loss(flow);
 	__u32 acknowledged = packet->ack - virtual_loss;
+	/* One whole segment, if the ACK covers one: the sender retransmits a segment. */
 	__u32 length = flow->segment_bytes < acknowledged ? flow->segment_bytes : acknowledged;
 
 	flow->answer = ECN_ANSWER_VIRTUAL_LOSS;
@@ -271,6 +275,7 @@ ECN_INLINE void ecn_open_virtual_loss(struct ecn_flow *flow, const struct ecn_pa
 	flow->virtual_loss = virtual_loss;
 	flow->virtual_loss_end = virtual_loss + length;
 	flow->sacked_to = flow->virtual_loss_end;
+	/* RFC 7323 section 4.3: TSecr is the TSval of the first segment that the ACK covers. */
 	flow->virtual_loss_tsval = packet->tsecr;
 	flow->rewritten_acks = 0;
 	flow->retransmits = 0;
@@ -311,6 +316,10 @@ ECN_INLINE int ecn_confirms(struct ecn_flow *flow, const struct ecn_packet *pack
 	if (summary->covers_virtual_loss || summary->beyond_recover ||
 	    ecn_at_most(flow->recover, packet->ack))
 		return 1;
+	/*
+	 * A real gap keeps the ACK below `recover`. The echo shows that the retransmission has arrived,
+	 * so after some more ACKs the sender must see the gap itself.
+	 */
 	if (!sack || !(flow->notes & ECN_NOTE_GAPS) || !ecn_echoes_floor(flow, packet))
 		return 0;
 	flow->held_acks++;
@@ -340,6 +349,7 @@ ECN_INLINE int ecn_hold_or_release(struct ecn_flow *flow, const struct ecn_packe
 		return 0;
 	}
 	ecn_move_virtual_loss(flow, packet);
+	/* An ACK from below the virtual loss shows nothing of it. */
 	if (ecn_at_most(packet->ack, flow->virtual_loss))
 		return 0;
 	ecn_hold(flow, packet, summary, edit);
@@ -354,6 +364,7 @@ ECN_INLINE void ecn_answer_for_far(struct ecn_flow *flow, const struct ecn_packe
 
 	edit->actions |= ECN_DO_DROP | ECN_DO_REPLY;
 	edit->events |= ECN_EVENT_SELF_ANSWER;
+	/* RFC 9293 section 3.10.7.4: the number that the served host expects is acceptable. */
 	reply->seq = packet->ack;
 	reply->ack = flow->far_una;
 	reply->tsval = flow->far_tsval;
@@ -377,6 +388,7 @@ ECN_INLINE int ecn_virtual_loss_retransmitted(struct ecn_flow *flow,
 	if (flow->answer == ECN_ANSWER_VIRTUAL_LOSS) {
 		flow->answer = ECN_ANSWER_RETRANSMITTED;
 		ecn_compare_flights(flow, packet, edit);
+		/* RFC 6675 section 5, RFC 6582 section 3.2: recovery ends at the highest number sent. */
 		flow->recover = flow->snd_max;
 		flow->ts_floor = packet->tsval;
 		flow->notes |= ECN_NOTE_CWR | ECN_NOTE_STRIP;
@@ -387,6 +399,7 @@ ECN_INLINE int ecn_virtual_loss_retransmitted(struct ecn_flow *flow,
 	}
 	if (flow->retransmits < 0xff)
 		flow->retransmits++;
+	/* The far host lacks a part of it. */
 	if (ecn_before(flow->far_una, ecn_end(packet)))
 		return 0;
 	/*
@@ -416,6 +429,10 @@ ECN_INLINE void ecn_strip_dsack(const struct ecn_flow *flow, const struct ecn_pa
 
 	if (ECN_WITHOUT(ECN_PART_STRIP))
 		return;
+	/*
+	 * RFC 2883 section 4: a block below the ACK number. RFC 3708 infers from it that the
+	 * retransmission was needless.
+	 */
 	if (!(flow->notes & ECN_NOTE_STRIP) || packet->block_count < 1 || !ecn_is_block(first) ||
 	    !ecn_at_most(first->end, packet->ack))
 		return;

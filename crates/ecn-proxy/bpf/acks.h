@@ -10,6 +10,7 @@
 
 static __always_inline __u16 fold(__u64 sum)
 {
+	/* RFC 1071 section 1: carries are added at the low end. */
 	sum = (sum & 0xffffffff) + (sum >> 32);
 	sum = (sum & 0xffffffff) + (sum >> 32);
 	sum = (sum & 0xffff) + (sum >> 16);
@@ -44,6 +45,7 @@ static __always_inline int store_ack(struct __sk_buff *skb, struct work *work, _
 	__s64 sum;
 	__u16 check;
 
+	/* RFC 9293 section 3.1, RFC 8200 section 8.1: addresses, length and protocol. */
 	__builtin_memcpy(view->pseudo, work->key.host, 16);
 	__builtin_memcpy(view->pseudo + 4, work->key.far, 16);
 	if (!view->ipv6)
@@ -56,6 +58,7 @@ static __always_inline int store_ack(struct __sk_buff *skb, struct work *work, _
 	if (!partial)
 		sum = bpf_csum_diff(0, 0, (__be32 *)view->edited, TCP_HEADER_MAX, sum);
 	check = fold(sum & 0xffffffff);
+	/* The device complements the sum that it completes. */
 	if (!partial)
 		check = ~check;
 	__builtin_memcpy(view->edited + TCP_CHECK_AT, &check, 2);
@@ -98,6 +101,7 @@ static __always_inline int split_ack(struct __sk_buff *skb, struct work *work, _
 	put32(view->edited + 4,
 	      packet->seq + packet->payload_bytes + !!(packet->flags & ECN_FIN));
 	view->edited[TCP_FLAGS_AT] = ECN_ACK;
+	/* Without URG there is no urgent pointer. */
 	put16(view->edited + 18, 0);
 	if (cut(skb, view, bytes, &partial) < 0)
 		return -1;

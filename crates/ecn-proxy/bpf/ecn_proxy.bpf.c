@@ -137,6 +137,10 @@ static __always_inline int handle(struct __sk_buff *skb, __u32 flags)
 		return handle(skb, flags);                                                         \
 	}
 
+/*
+ * The loader (src/datapath/attach.rs) attaches two to each interface: the client side faces the served
+ * hosts, the network side the far hosts. Interfaces without an Ethernet header get those with _l3.
+ */
 PROGRAM(client_in, "ingress", PROGRAM_INGRESS | PROGRAM_FROM_HOST | PROGRAM_ETHERNET)
 PROGRAM(client_out, "egress", PROGRAM_ETHERNET)
 PROGRAM(client_in_l3, "ingress", PROGRAM_INGRESS | PROGRAM_FROM_HOST)

@@ -25,6 +25,7 @@ static __always_inline int set_codepoint4(struct __sk_buff *skb, struct view *vi
 		return -1;
 	__builtin_memcpy(words, ip, sizeof(words));
 	before = halves[0];
+	/* RFC 3168 section 5: the last two bits of the former TOS octet. */
 	octets[1] = (octets[1] & 0xfc) | (codepoint & 3);
 	halves[5] = ecn_update_checksum(halves[5], before, halves[0]);
 	view->ip[1] = octets[1];
@@ -33,6 +34,7 @@ static __always_inline int set_codepoint4(struct __sk_buff *skb, struct view *vi
 
 static __always_inline int set_codepoint6(struct __sk_buff *skb, struct view *view, __u8 codepoint)
 {
+	/* RFC 8200 section 3: the traffic class begins four bits into the header. */
 	__u8 octets[2] = {view->ip[0], (view->ip[1] & 0xcf) | (codepoint & 3) << 4};
 
 	view->ip[1] = octets[1];
@@ -55,6 +57,7 @@ static __always_inline int set_ip_length(struct __sk_buff *skb, struct view *vie
 	__be16 before, after;
 
 	if (view->ipv6) {
+		/* RFC 8200 section 3: the payload length does not count the header itself. */
 		after = bpf_htons(end - view->l3 - 40);
 		return bpf_skb_store_bytes(skb, view->l3 + 4, &after, 2, 0);
 	}
@@ -84,6 +87,7 @@ static __always_inline __u32 write_options(struct view *view, int timestamps, __
 	__u32 bytes = TCP_HEADER_MIN;
 
 	clear_edited_options(view);
+	/* RFC 7323 appendix A: two NOPs, then kind 8 and length 10. */
 	if (timestamps) {
 		put32(at, 0x0101080a);
 		put32(at + 4, tsval);
@@ -95,6 +99,7 @@ static __always_inline __u32 write_options(struct view *view, int timestamps, __
 	}
 	if (!count)
 		return bytes;
+	/* RFC 2018 section 3: kind 5 and length 8n + 2, after two NOPs that align the blocks. */
 	put32(at, 0x01010500 | (2 + 8 * count));
 	for (__u32 i = 0; i < ECN_BLOCKS_MAX; i++) {
 		if (i >= count)
@@ -107,6 +112,7 @@ static __always_inline __u32 write_options(struct view *view, int timestamps, __
 
 static __always_inline void set_header_bytes(struct view *view, __u32 bytes)
 {
+	/* RFC 9293 section 3.1: the data offset counts words of 32 bits. */
 	view->edited[12] = (view->edited[12] & 0x0f) | (bytes / 4) << 4;
 }
 
@@ -121,6 +127,7 @@ static __always_inline void edit_fields(struct view *view, const struct ecn_edit
 		if (edit->clear_ae)
 			header[12] &= 0xfe;
 	}
+	/* RFC 9293 section 3.1: the ACK number is at octet 8, the window at 14. */
 	if (edit->actions & ECN_DO_ACK)
 		put32(header + 8, edit->ack);
 	if (edit->actions & ECN_DO_WINDOW)
@@ -145,6 +152,7 @@ static __always_inline int edit_flags(struct __sk_buff *skb, struct work *work)
 	if (!octet)
 		return -1;
 	before = octet[0] << 8 | octet[1];
+	/* AE is the last bit of the first octet, the other flags are the second (RFC 9768 section 3.1). */
 	after = (before & ~edit->flags_clear) | edit->flags_set;
 	if (edit->clear_ae)
 		after &= ~0x100;
@@ -179,6 +187,7 @@ static __always_inline int store_header(struct __sk_buff *skb, struct view *view
 {
 	__s64 difference;
 
+	/* RFC 1624 section 3: the checksum changes by the difference of the headers. */
 	difference = bpf_csum_diff((__be32 *)view->header, TCP_HEADER_MAX, (__be32 *)view->edited,
 				   TCP_HEADER_MAX, 0);
 	if (difference < 0)
@@ -240,6 +249,7 @@ static __always_inline int edit_header(struct __sk_buff *skb, struct work *work,
 	copy_header(view);
 	edit_fields(view, edit);
 	if (edit->actions & ECN_DO_BLOCKS) {
+		/* Its clones carry the blocks: see ECN_DO_BLOCKS in packet.h. */
 		if (packet->payload_bytes || packet->flags & (ECN_FIN | ECN_SYN)) {
 			erase_sack(view);
 		} else if (can_rewrite_options(packet)) {

@@ -65,6 +65,7 @@ static __always_inline void note_refusal(struct run *run)
 {
 	struct host *host;
 
+	/* No SYN goes without ECN then, so no port need be remembered. */
 	if (run->settings->policy.keeps_asking)
 		return;
 	host = far_host(run);
@@ -114,6 +115,7 @@ static __always_inline int destination_fails(struct run *run)
 
 	if (!host)
 		return 0;
+	/* RFC 3168 section 6.1.1.1: after a reset the next SYN goes without ECN. */
 	if (ECN_RARELY(host->refused_port) && host->refused_port == work->key.far_port)
 		return 1;
 	return host->ecn == HOST_FAILED &&

@@ -28,6 +28,7 @@ static __always_inline void parse_sack(struct view *view, struct ecn_packet *pac
 	__u32 count = (bytes - 2) / 8;
 	const __u8 *from = view->header + at + 2;
 
+	/* RFC 2018 section 3: 8n + 2 octets with at least one block. */
 	if (view->sack_at || bytes < 10 || (bytes - 2) % 8 || count > ECN_BLOCKS_MAX) {
 		packet->options |= ECN_OPT_BROKEN;
 		return;
@@ -47,6 +48,7 @@ static __always_inline void parse_timestamps(struct view *view, struct ecn_packe
 {
 	const __u8 *from = view->header + at + 2;
 
+	/* RFC 7323 section 3.2: kind, length, TSval, TSecr. */
 	view->timestamps_at = at;
 	packet->options |= ECN_OPT_TIMESTAMPS;
 	packet->tsval = get32(from);
@@ -119,6 +121,7 @@ static __always_inline int parse_options(struct work *work)
 			*(volatile __u32 *)&view->cursor = at + 1;
 			continue;
 		}
+		/* RFC 9293 section 3.1: the length counts the octets of kind and length too. */
 		bytes = view->header[at + 1];
 		if (at + 1 >= end || bytes < 2 || at + bytes > end) {
 			packet->options |= ECN_OPT_BROKEN;

@@ -125,6 +125,7 @@ static __always_inline int parse_ipv4(struct __sk_buff *skb, struct work *work, 
 
 	if (ECN_RARELY(!ip))
 		return PARSED_MALFORMED;
+	/* RFC 791 section 3.1: the header length counts words of 32 bits. */
 	header_bytes = (ip->version_words & 0x0f) * 4;
 	if (ip->version_words >> 4 != 4 || header_bytes < 20)
 		return PARSED_MALFORMED;
@@ -140,6 +141,7 @@ static __always_inline int parse_ipv4(struct __sk_buff *skb, struct work *work, 
 	view->ipv6 = 0;
 	view->ip[0] = ip->version_words;
 	view->ip[1] = ip->tos;
+	/* RFC 4291 section 2.5.5.2: the IPv6 address that stands for an IPv4 one. */
 	key->host[0] = key->host[1] = key->far[0] = key->far[1] = 0;
 	key->host[2] = key->far[2] = bpf_htonl(0xffff);
 	key->host[3] = from_host ? ip->from : ip->to;
@@ -171,6 +173,7 @@ static __always_inline int parse_ipv6(struct __sk_buff *skb, struct work *work, 
 		/* Segments left: the checksum is over another destination (RFC 8200 section 8.1). */
 		if (next == IPPROTO_ROUTING && extension[3])
 			return PARSED_OTHER;
+		/* RFC 8200 section 4.3: in units of 8 octets, without the first. */
 		next = extension[0];
 		at += (extension[1] + 1) * 8;
 	}
@@ -195,6 +198,7 @@ static __always_inline int parse_tcp(struct __sk_buff *skb, struct work *work, i
 	tcp = octets(skb, view->l4, TCP_HEADER_MIN);
 	if (ECN_RARELY(!tcp))
 		return PARSED_MALFORMED;
+	/* RFC 9293 section 3.1: the data offset counts words of 32 bits. */
 	bytes = (tcp->words >> 4) * 4;
 	if (bytes < TCP_HEADER_MIN || view->l4 + bytes > view->end)
 		return PARSED_MALFORMED;
@@ -266,10 +270,12 @@ static __always_inline void read_segment(struct __sk_buff *skb, struct work *wor
 	view->sack_bytes = 0;
 	packet->seq = bpf_ntohl(tcp->seq);
 	packet->ack = bpf_ntohl(tcp->ack);
+	/* RFC 9768 section 3.1: the last bit before CWR. */
 	packet->ae = tcp->words & 1;
 	packet->window = bpf_ntohs(tcp->window);
 	packet->payload_bytes = view->end - view->l4 - bytes;
 	packet->segment_bytes = skb->gso_size ? skb->gso_size : packet->payload_bytes;
+	/* RFC 3168 section 5: the last two bits of the TOS octet or the traffic class. */
 	packet->codepoint = view->ipv6 ? view->ip[1] >> 4 & 3 : view->ip[1] & 3;
 	packet->options = 0;
 	packet->block_count = 0;

@@ -100,6 +100,7 @@ static __always_inline void count_unserved(struct __sk_buff *skb, const struct s
 	host = find_host(work);
 	if (!host)
 		return;
+	/* RFC 3168 section 6.1.1: a SYN-ACK with ECE accepts ECN. */
 	if (work->packet.flags & ECN_ECE)
 		__sync_fetch_and_add(&host->own, 1);
 	else
@@ -186,6 +187,7 @@ SPLIT int note_unresponsive(void)
 	if (!host)
 		return 0;
 	now_ns = work->packet.now_ns;
+	/* The host may have another kernel or program by now: the run begins anew. */
 	if (elapsed_ns(now_ns, host->unresponsive_ns) >= in_force->fallback_ns)
 		host->unresponsive_run = 0;
 	host->unresponsive_ns = now_ns;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 OR MIT */
-/* Runs the state machine for the packets of connections in the tables. */
+/*
+ * Runs the state machine for the packets of connections in the tables. handle() of ecn_proxy.bpf.c calls
+ * watch() for each TCP packet at a hook and then applies the edit; flows and handshakes are the tables of
+ * tables.h.
+ */
 #ifndef WINDLASS_WATCH_H
 #define WINDLASS_WATCH_H
 
@@ -37,6 +41,7 @@ static __always_inline int open_from(struct run *run, const int from_host)
 	if (flow)
 		return reopen(run, flow, from_host, fails);
 	known = bpf_map_lookup_elem(&handshakes, &work->key);
+	/* A new connection from the ports of one that was reset. */
 	if (ECN_RARELY(known && is_reset(&known->machine))) {
 		bpf_map_delete_elem(&handshakes, &work->key);
 		known = 0;
@@ -63,6 +68,7 @@ static __always_inline int open_from(struct run *run, const int from_host)
 	work->handshake.seen_ns = work->packet.now_ns;
 	if (work->edit.events & ECN_EVENT_UPGRADED)
 		work->handshake.asked = work->packet.now_ns >> FAILURE_SHIFT;
+	/* Which of the hosts behind a router it is; an answer does not show it. */
 	if (from_host)
 		work->handshake.mac = work->mac;
 	work->handshake.by_host = work->handshake.machine.phase == ECN_PHASE_HOST_OPENS;
@@ -102,6 +108,7 @@ static __always_inline int serve(struct run *run, struct flow *flow, const int f
 	__u32 order;
 	__u8 phase;
 
+	/* The two directions of a connection may run on two CPUs. */
 	bpf_spin_lock(&flow->lock);
 	if (log_decisions)
 		work->before = flow->machine;
@@ -124,6 +131,7 @@ static __always_inline int serve(struct run *run, struct flow *flow, const int f
 		note_reduction();
 	if (ECN_RARELY(work->edit.events & ECN_EVENT_ECT_WITHDRAWN))
 		note_unresponsive();
+	/* Data of the far host may still be under way, with codepoints to hide. */
 	if (ECN_RARELY(phase == ECN_PHASE_CLOSED) && work->packet.flags & ECN_RST)
 		remember_reset();
 	if (ECN_RARELY(!needs_tracking(phase)))

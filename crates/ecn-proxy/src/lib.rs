@@ -6,18 +6,18 @@
 //! A configuration file becomes a [`config::Config`]; a [`daemon`] serves it.
 //!
 //! ```
-//! use windlass_ecn_proxy::config::{Config, read_text};
+//! use windlass_ecn_proxy::config::Config;
 //!
 //! let text = r#"
 //!     schema = 1
 //!     client_side = ["lan0"]
 //!     deny = ["10.0.0.0/8"]
 //! "#;
-//! let config = Config::new(read_text("ecn-proxy.toml", text)?)?;
+//! let config = Config::from_toml("ecn-proxy.toml", text)?;
 //! assert_eq!(config.client_side, ["lan0"]);
 //!
-//! let error = read_text("ecn-proxy.toml", "schema = 1\npolcy = \"drop\"").expect_err("no such key");
-//! assert!(error.to_string().contains("policy"));
+//! let error = Config::from_toml("ecn-proxy.toml", "schema = 1\npolcy = \"drop\"");
+//! assert!(error.expect_err("no such key").contains("did you mean \"policy\"?"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

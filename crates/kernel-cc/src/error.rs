@@ -1,6 +1,9 @@
+//! The errors of loading, inspecting and unloading.
+
 use crate::{Name, paths};
 use std::path::PathBuf;
 use std::{error, fmt, io};
+use windlass_bpf::Error as Refusal;
 
 /// Why New-ECN cannot be loaded, inspected or unloaded.
 #[derive(Debug)]
@@ -21,21 +24,10 @@ pub enum Error {
     IsDefault(Name),
     /// The mount namespace is private: pins in it would vanish with it.
     PrivateMounts,
-    /// This user lacks a permission. The text is the step or the file, and the error.
-    NotPermitted(String),
     /// The kernel does not accept tracing programs.
     NoTracing,
-    /// A file could not be read or written.
-    Io(PathBuf, io::Error),
-    /// The kernel refused for another reason.
-    Kernel {
-        /// The step that failed, as a phrase for the message.
-        doing: &'static str,
-        /// The kernel's error, as libbpf returned it.
-        source: libbpf_rs::Error,
-        /// The warnings of libbpf, the verifier's log among them.
-        log: String,
-    },
+    /// The kernel refused for another reason, or this user lacks a permission.
+    Kernel(Refusal),
     /// The kernel gave an answer that this version of Windlass does not understand.
     Unreadable(String),
 }
@@ -43,24 +35,12 @@ pub enum Error {
 impl Error {
     /// Converts the kernel's error in the step `doing`, and adds libbpf's log.
     pub(crate) fn kernel(doing: &'static str, source: libbpf_rs::Error) -> Error {
-        match windlass_bpf::Error::kernel(doing, source) {
-            windlass_bpf::Error::Refused { doing, source, log } => {
-                Error::Kernel { doing, source, log }
-            }
-            windlass_bpf::Error::NotPermitted(what) => Error::NotPermitted(what),
-            other => Error::Unreadable(other.to_string()),
-        }
+        Error::Kernel(Refusal::kernel(doing, source))
     }
 
     /// An I/O error at `path`.
     pub(crate) fn io(path: impl Into<PathBuf>, error: io::Error) -> Error {
-        let path = path.into();
-        match error.kind() {
-            io::ErrorKind::PermissionDenied => {
-                Error::NotPermitted(format!("{}: {error}", path.display()))
-            }
-            _ => Error::Io(path, error),
-        }
+        Error::Kernel(Refusal::io(path, error))
     }
 }
 
@@ -95,7 +75,7 @@ impl fmt::Display for Error {
                  in all network namespaces",
                 paths::MOUNT_POINT
             ),
-            Error::NotPermitted(what) => {
+            Error::Kernel(Refusal::NotPermitted(what)) => {
                 write!(f, "not permitted: run as root, or with CAP_BPF and CAP_PERFMON ({what})")
             }
             Error::NoTracing => f.write_str(
@@ -103,11 +83,7 @@ impl fmt::Display for Error {
                  locked down (/sys/kernel/security/lockdown), lacks CONFIG_BPF_EVENTS, or has a security \
                  module that refuses them",
             ),
-            Error::Io(path, error) => write!(f, "{}: {error}", path.display()),
-            Error::Kernel { doing, source, log } => {
-                write!(f, "{doing}: {source:#}")?;
-                if log.is_empty() { Ok(()) } else { write!(f, "\n{}", log.trim_end()) }
-            }
+            Error::Kernel(refusal) => refusal.fmt(f),
             Error::Unreadable(what) => {
                 write!(f, "cannot read the kernel's answer: {what}")
             }

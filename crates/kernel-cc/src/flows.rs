@@ -1,3 +1,5 @@
+//! The connections that use New-ECN: the lines that the pinned iterator of new_ecn.bpf.c prints.
+
 use crate::{Error, Name, Pins, bpffs};
 use serde::Serialize;
 use std::fs;

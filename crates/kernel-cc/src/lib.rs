@@ -22,7 +22,7 @@ mod status;
 pub use error::Error;
 pub use flows::{Flow, flows};
 pub use load::{load, tracing_is_permitted, unload};
-pub use name::{BadName, Name};
+pub use name::Name;
 pub use parameters::Parameters;
 pub use pins::Pins;
 pub use status::{Status, status};

@@ -1,3 +1,5 @@
+//! Loads New-ECN under a name, and unloads it: `windlass cc load` and `windlass cc unload`.
+
 use crate::error::doing;
 use crate::registration::{self, Registration};
 use crate::{Error, Name, Parameters, Pins, bpffs, kernel_names};
@@ -57,7 +59,9 @@ fn load_programs(name: &Name, parameters: &Parameters) -> Result<(Object, bool),
     };
     match windlass_bpf::load(without_link).map_err(doing("loading the program")) {
         Ok(object) => Ok((object, false)),
-        Err(Error::Kernel { .. }) if !tracing_is_permitted() => Err(Error::NoTracing),
+        Err(Error::Kernel(windlass_bpf::Error::Refused { .. })) if !tracing_is_permitted() => {
+            Err(Error::NoTracing)
+        }
         Err(error) => Err(error),
     }
 }

@@ -1,5 +1,7 @@
+//! The name under which the kernel knows a loaded controller.
+
+use std::fmt;
 use std::str::FromStr;
-use std::{error, fmt};
 
 /// The longest name that the kernel takes (TCP_CA_NAME_MAX less the zero at its end).
 const LEN_MAX: usize = 15;
@@ -9,18 +11,6 @@ const LEN_MAX: usize = 15;
 /// The kernel refuses dashes in the names of BPF objects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Name(String);
-
-/// A text that is no valid name for a controller.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadName(String);
-
-impl fmt::Display for BadName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no name: 1 to 15 letters, digits and underscores", self.0)
-    }
-}
-
-impl error::Error for BadName {}
 
 impl Name {
     /// The name as text.
@@ -50,14 +40,14 @@ impl fmt::Display for Name {
 }
 
 impl FromStr for Name {
-    type Err = BadName;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Name, BadName> {
+    fn from_str(text: &str) -> Result<Name, String> {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         if (1..=LEN_MAX).contains(&text.len()) && text.bytes().all(allowed) {
             return Ok(Name(text.to_owned()));
         }
-        Err(BadName(text.to_owned()))
+        Err(format!("{text:?} is no name: 1 to 15 letters, digits and underscores"))
     }
 }
 

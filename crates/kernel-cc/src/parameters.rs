@@ -1,3 +1,6 @@
+//! New-ECN's factors. They are constants of the program (`.rodata`), so they hold for all connections of a loaded
+//! controller.
+
 use crate::Error;
 use serde::Serialize;
 

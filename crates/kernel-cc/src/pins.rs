@@ -1,3 +1,6 @@
+//! The pins of a loaded controller in the BPF file system. They keep it registered after the process has ended,
+//! and `status` and `unload` find it by them.
+
 use crate::{Error, Name, bpffs, paths};
 use std::path::{Path, PathBuf};
 use std::{fs, io};

@@ -1,3 +1,5 @@
+//! The controllers that are loaded: `windlass cc status`.
+
 use crate::error::doing;
 use crate::load::UNLOAD_MAX;
 use crate::registration::Registration;

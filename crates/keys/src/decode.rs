@@ -2,7 +2,7 @@
 //! implement, and the context in which they report problems.
 
 use crate::definitions::Definitions;
-use crate::problem::{Diagnostic, Location, Position};
+use crate::problem::{Diagnostic, Location, Message, Position};
 use crate::tree::{KeyValue, Node, Value};
 use std::path::{Path, PathBuf};
 use windlass_base::suggest::did_you_mean;
@@ -102,27 +102,29 @@ impl<R> Context<R> {
     pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
         let Context { mut diagnostics, misplaced, .. } = self;
         diagnostics.retain(|diagnostic| {
-            !(misplaced.contains(&diagnostic.location.key)
-                && diagnostic.message.starts_with("missing"))
+            let message = diagnostic.message.to_string();
+            !(misplaced.contains(&diagnostic.location.key) && message.starts_with("missing"))
         });
         diagnostics
     }
 
     /// Reports a problem of the value at the present path.
-    pub fn wrong(&mut self, position: Position, message: String) {
-        let location = self.location(position);
+    pub fn wrong(&mut self, position: Position, message: impl Into<Message>) {
+        let (location, message) = (self.location(position), message.into());
         self.diagnostics.push(Diagnostic { location, message });
     }
 
     /// Reports that the value at the present path is not a `T`.
     pub fn unexpected<T: Decode<R>, U>(&mut self, node: &Node) -> Option<U> {
-        self.wrong(node.position, format!("expected {}, found {}", T::EXPECTED, node.shown()));
+        let (expected, found) = (T::EXPECTED.to_owned(), node.shown());
+        self.wrong(node.position, Message::Unexpected { expected, found });
         None
     }
 
     /// Reports a problem of a value that was read before.
     pub fn wrong_at(&mut self, location: &Location, message: String) {
-        self.diagnostics.push(Diagnostic { location: location.clone(), message });
+        let (location, message) = (location.clone(), message.into());
+        self.diagnostics.push(Diagnostic { location, message });
     }
 
     /// Calls `body` one step further down the path.
@@ -142,7 +144,8 @@ impl<R> Context<R> {
         self.within(key, |context| match table.get(key) {
             Some(node) => T::decode(node, context),
             None => T::missing().or_else(|| {
-                context.wrong(table.position, format!("missing: expected {}", T::EXPECTED));
+                let (what, expected) = ("missing".to_owned(), T::EXPECTED.to_owned());
+                context.wrong(table.position, Message::Wrong { what, expected });
                 None
             }),
         })
@@ -168,8 +171,9 @@ impl<R> Context<R> {
             format!(
                 "`{key}` is not a key of `{table}`: move it above the first [table] of the file"
             )
+            .into()
         } else {
-            format!("unknown key{}", did_you_mean(key, names))
+            Message::Other { what: "unknown key".to_owned(), hint: did_you_mean(key, names) }
         };
         self.within(key, |context| context.wrong(entry.key_position, message));
     }
@@ -197,13 +201,14 @@ impl<R> Context<R> {
             Value::Text(text) => did_you_mean(text, names),
             _ => String::new(),
         };
-        let message = if near.is_empty() {
+        let expected = if near.is_empty() {
             let list = names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-            format!("expected {what} ({list}), found {}", node.shown())
+            format!("{what} ({list})")
         } else {
-            format!("expected {what}, found {}{near}", node.shown())
+            what.to_owned()
         };
-        self.wrong(node.position, message);
+        let found = format!("{}{near}", node.shown());
+        self.wrong(node.position, Message::Unexpected { expected, found });
     }
 }
 
@@ -220,8 +225,8 @@ pub fn kind_of<T: Decode<R>, R>(
         Value::Table(_) => match node.get("kind") {
             Some(kind) => context.within("kind", |context| context.word(kind, what, kinds)),
             None => {
-                let list = kinds.join(", ");
-                let message = format!("missing: expected the kind of {what} ({list})");
+                let expected = format!("the kind of {what} ({})", kinds.join(", "));
+                let message = Message::Wrong { what: "missing".to_owned(), expected };
                 context.within("kind", |context| context.wrong(node.position, message));
                 None
             }

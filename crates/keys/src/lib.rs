@@ -58,7 +58,7 @@ pub use container::{Located, Named};
 pub use decode::{Choice, Context, Decode, Keys, kind_of};
 pub use definitions::{Definitions, described};
 pub use describe::schema;
-pub use problem::{Location, Position, Problem, Problems};
+pub use problem::{Location, Message, Position, Problem, Problems};
 pub use quantity::{Quantity, SIZES, Unit, parse_rate, parse_size, parse_time};
 pub use reader::Reader;
 pub use tree::{KeyValue, Node, Value};

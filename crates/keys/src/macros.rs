@@ -175,7 +175,7 @@ macro_rules! words {
 }
 
 /// A text that a function parses: `struct Address(IpAddr) as "an address" = parse_address;`. The
-/// function's error is the message.
+/// function's error is the message, or becomes one.
 ///
 /// Generates a struct around the value, which implements [`Decode`](crate::Decode).
 #[macro_export]
@@ -196,7 +196,7 @@ macro_rules! text {
                     return context.unexpected::<Self, _>(node);
                 };
                 let parsed = $parse(text.as_str());
-                parsed.map_err(|error| context.wrong(node.position, error.to_string())).ok().map($name)
+                parsed.map_err(|error| context.wrong(node.position, error)).ok().map($name)
             }
 
             fn schema(_: &mut $crate::Definitions<R>) -> $crate::expanded::Json {

@@ -10,7 +10,7 @@ pub(crate) fn apply<R>(root: &mut Node, overrides: &[String], context: &mut Cont
         let position = Position::Override(index);
         let key_and_text = argument.split_once('=').filter(|(path, _)| !path.trim().is_empty());
         let Some((path, text)) = key_and_text else {
-            context.wrong(position, "expected key=value".into());
+            context.wrong(position, "expected key=value".to_owned());
             continue;
         };
         match value(text.trim(), position) {

@@ -13,6 +13,50 @@ pub enum Position {
     Override(usize),
 }
 
+/// The text of a problem, in its parts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Message {
+    /// A value is there, but another was expected.
+    Unexpected {
+        /// The noun for the expected value.
+        expected: String,
+        /// The value that is there, and a hint if one is near.
+        found: String,
+    },
+    /// Something is wrong, often missing, and a remedy is known.
+    Wrong {
+        /// The mistake, such as "missing".
+        what: String,
+        /// The noun for the remedy.
+        expected: String,
+    },
+    /// Any other mistake.
+    Other {
+        /// The mistake.
+        what: String,
+        /// Its continuation, such as `; did you mean "policy"?`, or nothing.
+        hint: String,
+    },
+}
+
+impl From<String> for Message {
+    fn from(what: String) -> Message {
+        Message::Other { what, hint: String::new() }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Message::Unexpected { expected, found } => {
+                write!(f, "expected {expected}, found {found}")
+            }
+            Message::Wrong { what, expected } => write!(f, "{what}: expected {expected}"),
+            Message::Other { what, hint } => write!(f, "{what}{hint}"),
+        }
+    }
+}
+
 /// The location of a value: its position, and the path to it through the document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Location {
@@ -26,7 +70,7 @@ pub struct Location {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Diagnostic {
     pub location: Location,
-    pub message: String,
+    pub message: Message,
 }
 
 /// One problem of a document.
@@ -37,7 +81,7 @@ pub struct Problem {
     /// The dotted path of the key, as `--set` takes it; empty for an error of syntax.
     pub key: String,
     /// The error, and the expected value.
-    pub message: String,
+    pub message: Message,
 }
 
 /// All problems of a document. Displays one per line, in the order of the file.
@@ -95,7 +139,7 @@ impl fmt::Display for Problem {
         if !self.key.is_empty() {
             write!(f, "{}: ", self.key)?;
         }
-        f.write_str(&self.message)
+        self.message.fmt(f)
     }
 }
 

@@ -2,6 +2,7 @@
 //! 100,000,000 ns.
 
 use crate::decode::Context;
+use crate::problem::Message;
 use crate::tree::{Node, Value};
 use serde_json::json;
 use windlass_base::{BitRate, Span};
@@ -90,8 +91,9 @@ impl Quantity {
             (QuantityError::Form, Value::Text(text)) => did_you_mean_unit(text, self.units),
             _ => String::new(),
         };
-        let message = format!("expected {}, found {}{why}{near}", self.expected, node.shown());
-        context.wrong(node.position, message);
+        let found = format!("{}{why}{near}", node.shown());
+        let expected = self.expected.to_owned();
+        context.wrong(node.position, Message::Unexpected { expected, found });
         None
     }
 

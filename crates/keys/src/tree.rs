@@ -105,7 +105,8 @@ pub(crate) fn parse_toml(text: &str) -> (Node, Vec<Diagnostic>) {
                 format!("{} is there already", text.get(span).unwrap_or("the key"))
             }
             (message, _) => message.replace('\n', ", "),
-        },
+        }
+        .into(),
     });
     let node = Node { position: Position::Offset(0), value: table(root.get_ref(), &position_of) };
     (node, diagnostics.collect())

@@ -2,6 +2,7 @@
 
 use crate::decode::{Context, Decode};
 use crate::definitions::Definitions;
+use crate::problem::Message;
 use crate::quantity::{Quantity, RATE, SIZE, TIME};
 use crate::tree::{Node, Value};
 use serde_json::json;
@@ -192,8 +193,9 @@ impl<R> Decode<R> for Version {
         match node.value {
             Value::Integer(1) => Some(Version),
             Value::Integer(found) if u32::try_from(found).is_ok() => {
-                let message = format!("expected 1, the only version there is, found {found}");
-                context.wrong(node.position, message);
+                let expected = "1, the only version there is".to_owned();
+                let found = found.to_string();
+                context.wrong(node.position, Message::Unexpected { expected, found });
                 None
             }
             _ => context.unexpected::<Self, _>(node),

@@ -43,7 +43,7 @@ extern "C" fn begin(with_files: u32) -> u32 {
     let session = match std::str::from_utf8(&text) {
         Ok(text) => Session::new(text, with_files != 0).map_err(|problems| {
             let problem = |p: &windlass_scenario::Problem| {
-                json!({ "place": p.position, "key": p.key, "message": p.message })
+                json!({ "place": p.position, "key": p.key, "message": p.message.to_string() })
             };
             problems.iter().map(problem).collect()
         }),

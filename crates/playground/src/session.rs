@@ -42,7 +42,11 @@ impl Session {
             .map_err(|problems| problems.list().to_vec())?;
         let scenario = Arc::new(document.scenario);
         let problem = |message: String| {
-            vec![Problem { position: ORIGIN.to_owned(), key: String::new(), message }]
+            vec![Problem {
+                position: ORIGIN.to_owned(),
+                key: String::new(),
+                message: message.into(),
+            }]
         };
         let simulation = Simulation::new(scenario.clone(), document.seed)
             .map_err(|error| problem(error.to_string()))?;

@@ -63,12 +63,12 @@ fn every_problem_of_a_text_has_its_line_and_key() {
     assert!(problems.len() >= 2, "{problems:?}");
     assert_eq!(problems[0].position, "scenario.toml:4:12");
     assert_eq!(problems[0].key, "duration");
-    assert!(problems[0].message.contains("parsecs"), "{}", problems[0].message);
+    assert!(problems[0].message.to_string().contains("parsecs"), "{}", problems[0].message);
 }
 
 #[test]
 fn a_trace_in_a_file_is_a_problem_and_no_crash() {
     let text = include_str!("../../../experiments/over-time/cellular.toml");
     let problems = Session::new(text, false).expect_err("there are no files beside the text");
-    assert!(problems[0].message.contains("cellular.trace"), "{}", problems[0].message);
+    assert!(problems[0].message.to_string().contains("cellular.trace"), "{}", problems[0].message);
 }

@@ -1,3 +1,6 @@
+//! The paths between the clients and all servers of a population: delay, loss, and the order of arrival. tun.rs
+//! drives it by the clock, tests by virtual time.
+
 use crate::population::Spec;
 use crate::server::Server;
 use std::collections::{BTreeMap, VecDeque};

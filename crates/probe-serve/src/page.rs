@@ -1,3 +1,5 @@
+//! The applications of simulated servers: a page over HTTP, or any bytes.
+
 use crate::answer::{Answer, Outgoing};
 
 /// The application of a simulated server.

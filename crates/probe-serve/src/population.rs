@@ -1,3 +1,6 @@
+//! Populations of servers: drawn by a seed, written as CSV and read again, for `windlass probe population`
+//! and `windlass probe serve`.
+
 use crate::server::Server;
 use crate::stack::Stack;
 use serde::{Deserialize, Serialize};

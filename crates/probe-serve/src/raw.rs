@@ -1,3 +1,5 @@
+//! Hosts that a test scripts packet by packet, such as hostile ones.
+
 use crate::server::Server;
 use std::collections::VecDeque;
 use std::fmt;

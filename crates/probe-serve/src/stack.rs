@@ -1,3 +1,5 @@
+//! TCP stacks by the growth of their window in slow start, each a configuration of the engine.
+
 use crate::answer::Answer;
 use crate::engine::EngineServer;
 use crate::page::says;

@@ -1,3 +1,5 @@
+//! Servers behind a TUN device: `windlass probe serve`.
+
 use crate::network::Network;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};

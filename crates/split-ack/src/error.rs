@@ -1,3 +1,5 @@
+//! The errors of splitting ACKs. `windlass split-ack` prints them as they are.
+
 use std::path::PathBuf;
 use std::{error, fmt, io};
 

@@ -26,9 +26,7 @@ pub(crate) use over_time::{
 };
 pub(crate) use path::{Side, Sided, all, last, parse_queue, sided};
 pub(crate) use port::{PortArg, parse_block, parse_port};
-#[cfg(all(target_os = "linux", feature = "ecn-proxy"))]
-pub(crate) use quantity::with_seconds;
 pub(crate) use quantity::{
     parse_buffer, parse_bytes, parse_connection_rate, parse_nonzero_time, parse_probability,
-    parse_rate, parse_time,
+    parse_rate, parse_time, with_seconds,
 };

@@ -14,7 +14,7 @@ fn read_argument(key: &str, value: Value) -> Result<OverTime, String> {
     link_over_time_from_json("", Path::new(""), &json!({ key: value })).map_err(|problems| {
         let messages = problems.list().iter().map(|problem| {
             match problem.key.trim_start_matches(key).trim_start_matches('.') {
-                "" => problem.message.clone(),
+                "" => problem.message.to_string(),
                 rest => format!("{rest}: {}", problem.message),
             }
         });

@@ -63,9 +63,8 @@ fn the_pages_file_is_one_that_can_be_read() {
     assert!(!blocks.is_empty());
     for block in blocks {
         let (file, _) = block.split_once("\n```").expect("the end of the block");
-        let settings = windlass_ecn_proxy::config::read_text("page", file);
-        let settings = settings.unwrap_or_else(|error| panic!("{error}"));
-        windlass_ecn_proxy::config::Config::new(settings).expect("sound");
+        let config = windlass_ecn_proxy::config::Config::from_toml("page", file);
+        config.unwrap_or_else(|error| panic!("{error}"));
     }
 }
 

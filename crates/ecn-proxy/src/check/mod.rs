@@ -2,11 +2,11 @@
 
 mod machine;
 
-use crate::config::{Config, FileError, Settings, Source, read_file};
+use crate::config::{Config, ConfigError, Source};
 use ipnet::IpNet;
 use serde::Serialize;
 use std::time::Duration;
-use windlass_keys::Problem;
+use windlass_keys::{Message, Problem};
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -59,24 +59,13 @@ impl Finding {
         Finding { severity, subject, place, what, expected }
     }
 
-    /// A message of the configuration: `expected ..., found ...`, `..., expected ...`, or `...; hint`.
-    fn of_message(place: &str, message: &str) -> Finding {
-        let message = message.trim();
-        let (what, expected) = match message.strip_prefix("expected ") {
-            Some(rest) => match rest.split_once(", found ") {
-                Some((expected, found)) => (format!("found {found}"), expected.to_owned()),
-                None => ("missing".to_owned(), rest.to_owned()),
-            },
-            None => match message.split_once([',', ':']) {
-                Some((what, rest)) if rest.trim_start().starts_with("expected ") => {
-                    let expected = rest.trim_start().trim_start_matches("expected ");
-                    (what.to_owned(), expected.to_owned())
-                }
-                _ => {
-                    let (what, hint) = message.split_at(message.find(';').unwrap_or(message.len()));
-                    (what.to_owned(), format!("a configuration without this{hint}"))
-                }
-            },
+    fn of_message(place: &str, message: &Message) -> Finding {
+        let (what, expected) = match message {
+            Message::Unexpected { expected, found } => (format!("found {found}"), expected.clone()),
+            Message::Wrong { what, expected } => (what.clone(), expected.clone()),
+            Message::Other { what, hint } => {
+                (what.clone(), format!("a configuration without this{hint}"))
+            }
         };
         Finding::new(Severity::Error, Subject::Configuration, place, &what, &expected)
     }
@@ -85,46 +74,37 @@ impl Finding {
 /// All findings about the configuration and the machine, errors first. The checks of the machine need
 /// a configuration without errors.
 pub fn check(source: &Source) -> Vec<Finding> {
-    let mut findings = match configuration(source) {
+    let mut findings = match source.config() {
         Ok(config) => {
             let mut findings = lists(&config);
             findings.extend(times(&config));
             findings.extend(machine::check(&config));
             findings
         }
-        Err(findings) => findings,
+        Err(error) => mistakes(&source.place(), &error),
     };
     findings.sort_by_key(|finding| finding.severity != Severity::Error);
     findings
 }
 
-fn configuration(source: &Source) -> Result<Config, Vec<Finding>> {
-    let file = match &source.file {
-        None => Settings::default(),
-        Some(path) => read_file(path).map_err(|error| of_file(&error))?,
-    };
-    let place =
-        source.file.as_ref().map_or("options".to_owned(), |path| path.display().to_string());
-    let config = Config::new(source.options.clone().or(file));
-    config.map_err(|message| vec![Finding::of_message(&place, &message)])
-}
-
-fn of_file(error: &FileError) -> Vec<Finding> {
+fn mistakes(place: &str, error: &ConfigError) -> Vec<Finding> {
     match error {
-        FileError::Io(path, error) => {
+        ConfigError::Io(path, error) => {
             let place = path.display().to_string();
             let (severity, subject) = (Severity::Error, Subject::Configuration);
             let expected = "a file of TOML that this user can read";
             vec![Finding::new(severity, subject, &place, &error.to_string(), expected)]
         }
-        FileError::Faults(problems) => {
+        ConfigError::File(problems) => {
             let finding = |problem: &Problem| {
-                let Problem { place, key, message } = problem;
-                let place = if key.is_empty() { place.clone() } else { format!("{place}: {key}") };
+                let Problem { position, key, message } = problem;
+                let place =
+                    if key.is_empty() { position.clone() } else { format!("{position}: {key}") };
                 Finding::of_message(&place, message)
             };
             problems.list().iter().map(finding).collect()
         }
+        ConfigError::Whole(message) => vec![Finding::of_message(place, message)],
     }
 }
 
@@ -165,30 +145,34 @@ mod tests {
 
     fn config(text: &str) -> Config {
         let text = format!("schema = 1\nclient_side = [\"lan\"]\n{text}");
-        let settings = crate::config::read_text("f", &text).expect("sound");
-        Config::new(settings).expect("sound")
+        Config::from_toml("f", &text).expect("sound")
     }
 
     #[test]
     fn a_message_is_what_was_found_and_what_was_expected() {
-        for (message, what, expected) in [
-            ("expected a port, found \"x\"", "found \"x\"", "a port"),
-            ("missing: expected a list", "missing", "a list"),
+        let missing = "`schema = 1`, the version of the format";
+        for (text, place, what, expected) in [
+            ("schema = 1\nports = [\"x\"]", "f:2:10: ports.0", "found \"x\"", "a port such as 443"),
+            ("pin = true", "f:1:1: schema", "missing", missing),
+            ("schema = 2", "f:1:10: schema", "found 2", "1, the only version there is"),
             (
-                "unknown key; did you mean \"a\"?",
+                "schema = 1\npolcy = 1",
+                "f:2:1: polcy",
                 "unknown key",
-                "a configuration without this; did you mean \"a\"?",
+                "a configuration without this; did you mean \"policy\"?",
             ),
-            ("no interface: expected --client-side", "no interface", "--client-side"),
-            ("expected schema = 1, the version", "missing", "schema = 1, the version"),
+            ("schema = 1", "f", "no interface", "--client-side or --network-side"),
             (
-                "interface a is named twice",
+                "schema = 1\nclient_side = [\"a\", \"a\"]",
+                "f",
                 "interface a is named twice",
                 "a configuration without this",
             ),
         ] {
-            let finding = Finding::of_message("f:3: key", message);
-            assert_eq!((&*finding.what, &*finding.expected), (what, expected));
+            let findings = mistakes("f", &Config::read("f", text).expect_err(text));
+            let [finding] = &findings[..] else { panic!("one finding: {findings:?}") };
+            assert_eq!((&*finding.place, &*finding.what), (place, what));
+            assert!(finding.expected.starts_with(expected), "{finding:?}");
         }
     }
 

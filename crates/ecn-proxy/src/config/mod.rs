@@ -1,103 +1,35 @@
-//! The proxy's configuration: options of the command line, and the keys of a TOML file. Options
-//! win.
+//! The proxy's configuration: options of the command line and the keys of a TOML file. Options win.
+//!
+//! A [`Source`] reads both with the same reader (keys.rs), as often as the daemon wants, and makes a
+//! [`Config`], in which nothing is open any more.
 
-mod file;
+mod keys;
 mod source;
 mod value;
 
-pub use file::{FileError, read_file, read_text, schema};
+pub(crate) use keys::LogFormat;
+pub use keys::schema;
+pub(crate) use source::ConfigError;
 pub use source::Source;
+pub use value::parse_timeout;
 pub(crate) use value::policy_name;
-pub use value::{
-    parse_interface, parse_log, parse_log_format, parse_mark_bit, parse_metrics, parse_policy,
-    parse_ports, parse_prefix, parse_size, parse_timeout,
-};
 
 use crate::datapath::{self, ConnectionFilter, Lists, Policy, Side, Timeouts};
-use ipnet::IpNet;
+use keys::{ConfigKeys, PortRange, Prefix};
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::time::Duration;
+use windlass_keys::Message;
 
 /// The default path of the control socket.
 const SOCKET_DEFAULT: &str = "/run/windlass/ecn-proxy.sock";
-/// Where pinned programs and tables are.
-pub const PIN_FOLDER: &str = "/sys/fs/bpf/windlass/ecn-proxy";
 /// Default directives of `tracing_subscriber::EnvFilter`, in the syntax of RUST_LOG.
 const LOG_DEFAULT: &str = "info";
 /// Prefixes in each of the two lists, and port ranges likewise.
 const LIST_MAX: usize = 1024;
 
-/// How the log is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LogFormat {
-    /// A line of text for each event.
-    #[default]
-    Text,
-    /// A JSON object a line.
-    Json,
-}
-
-/// The folder of the pins; `None`: nothing is pinned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pin(pub Option<PathBuf>);
-
 /// Ports of the side that a connection was opened to, both ends included.
-pub type Ports = RangeInclusive<u16>;
-
-/// Settings of the command line or of a file; unset ones are `None`. The fields are the keys of the
-/// file.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[expect(missing_docs, reason = "as in Config")]
-pub struct Settings {
-    pub client_side: Option<Vec<String>>,
-    pub network_side: Option<Vec<String>>,
-    pub policy: Option<Policy>,
-    pub fallback: Option<bool>,
-    pub allow: Option<Vec<IpNet>>,
-    pub deny: Option<Vec<IpNet>>,
-    pub ports: Option<Vec<Ports>>,
-    pub deny_ports: Option<Vec<Ports>>,
-    pub flows_max: Option<u32>,
-    pub handshakes_max: Option<u32>,
-    pub hosts_max: Option<u32>,
-    pub idle_timeout: Option<Duration>,
-    pub closing_timeout: Option<Duration>,
-    pub mark_bit: Option<u8>,
-    pub metrics: Option<SocketAddr>,
-    pub pin: Option<Pin>,
-    pub socket: Option<PathBuf>,
-    pub log: Option<String>,
-    pub log_format: Option<LogFormat>,
-}
-
-impl Settings {
-    /// These, and what they leave open from `other`.
-    pub fn or(self, other: Settings) -> Settings {
-        Settings {
-            client_side: self.client_side.or(other.client_side),
-            network_side: self.network_side.or(other.network_side),
-            policy: self.policy.or(other.policy),
-            fallback: self.fallback.or(other.fallback),
-            allow: self.allow.or(other.allow),
-            deny: self.deny.or(other.deny),
-            ports: self.ports.or(other.ports),
-            deny_ports: self.deny_ports.or(other.deny_ports),
-            flows_max: self.flows_max.or(other.flows_max),
-            handshakes_max: self.handshakes_max.or(other.handshakes_max),
-            hosts_max: self.hosts_max.or(other.hosts_max),
-            idle_timeout: self.idle_timeout.or(other.idle_timeout),
-            closing_timeout: self.closing_timeout.or(other.closing_timeout),
-            mark_bit: self.mark_bit.or(other.mark_bit),
-            metrics: self.metrics.or(other.metrics),
-            pin: self.pin.or(other.pin),
-            socket: self.socket.or(other.socket),
-            log: self.log.or(other.log),
-            log_format: self.log_format.or(other.log_format),
-        }
-    }
-}
+pub(crate) type Ports = RangeInclusive<u16>;
 
 /// The complete configuration, defaults included.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,57 +63,79 @@ pub struct Config {
     /// The directives that select log events, in the syntax of RUST_LOG.
     pub log: String,
     /// How the log is written.
-    pub log_format: LogFormat,
+    pub(crate) log_format: LogFormat,
 }
 
 impl Config {
-    /// The configuration with defaults for what is not set.
+    /// The configuration of a file alone; `name` is the file name for messages. Relative paths begin
+    /// where it is.
+    ///
+    /// # Errors
+    ///
+    /// A line for each mistake: the text is not TOML, a key is unknown, a value is invalid, or the
+    /// values do not fit together.
+    pub fn from_toml(name: &str, text: &str) -> Result<Config, String> {
+        Config::read(name, text).map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn read(name: &str, text: &str) -> Result<Config, ConfigError> {
+        let keys = source::read_text(name, text).map_err(ConfigError::File)?;
+        Config::new(keys.clone(), keys).map_err(ConfigError::Whole)
+    }
+
+    /// The configuration with defaults for the keys that neither `options` nor `file` has.
     ///
     /// # Errors
     ///
     /// No interface, one on both sides or named twice, too many entries in a list.
-    pub fn new(settings: Settings) -> Result<Config, String> {
+    fn new(options: ConfigKeys, file: ConfigKeys) -> Result<Config, Message> {
         let defaults = datapath::Settings::default();
         let timeouts = Timeouts::default();
+        let mark_bit = defaults.mark.trailing_zeros() as u8;
         let config = Config {
-            client_side: settings.client_side.unwrap_or_default(),
-            network_side: settings.network_side.unwrap_or_default(),
-            policy: settings.policy.unwrap_or_default(),
-            fallback: settings.fallback.unwrap_or(defaults.fallback),
+            client_side: list(options.client_side.or(file.client_side), |it| it.0),
+            network_side: list(options.network_side.or(file.network_side), |it| it.0),
+            policy: options.policy.or(file.policy).unwrap_or_default(),
+            fallback: options.fallback.or(file.fallback).unwrap_or(defaults.fallback),
             lists: Lists {
-                allow: rules(settings.allow, settings.ports),
-                deny: rules(settings.deny, settings.deny_ports),
+                allow: rules(options.allow.or(file.allow), options.ports.or(file.ports)),
+                deny: rules(options.deny.or(file.deny), options.deny_ports.or(file.deny_ports)),
             },
-            flows_max: settings.flows_max.unwrap_or(defaults.flows_max),
-            handshakes_max: settings.handshakes_max.unwrap_or(defaults.handshakes_max),
-            hosts_max: settings.hosts_max.unwrap_or(defaults.hosts_max),
+            flows_max: options.flows_max.or(file.flows_max).map_or(defaults.flows_max, |it| it.0),
+            handshakes_max: options
+                .handshakes_max
+                .or(file.handshakes_max)
+                .map_or(defaults.handshakes_max, |it| it.0),
+            hosts_max: options.hosts_max.or(file.hosts_max).map_or(defaults.hosts_max, |it| it.0),
             timeouts: Timeouts {
-                idle: settings.idle_timeout.unwrap_or(timeouts.idle),
-                closing: settings.closing_timeout.unwrap_or(timeouts.closing),
+                idle: options.idle_timeout.or(file.idle_timeout).map_or(timeouts.idle, |it| it.0),
+                closing: options
+                    .closing_timeout
+                    .or(file.closing_timeout)
+                    .map_or(timeouts.closing, |it| it.0),
             },
-            mark_bit: settings.mark_bit.unwrap_or(defaults.mark.trailing_zeros() as u8),
-            metrics: settings.metrics,
-            pin: settings.pin.and_then(|pin| pin.0),
-            socket: settings.socket.unwrap_or_else(|| SOCKET_DEFAULT.into()),
-            log: settings.log.unwrap_or_else(|| LOG_DEFAULT.to_owned()),
-            log_format: settings.log_format.unwrap_or_default(),
+            mark_bit: options.mark_bit.or(file.mark_bit).map_or(mark_bit, |it| it.0),
+            metrics: options.metrics.or(file.metrics).map(|it| it.0),
+            pin: options.pin.or(file.pin).and_then(|it| it.0),
+            socket: options.socket.or(file.socket).map_or_else(|| SOCKET_DEFAULT.into(), |it| it.0),
+            log: options.log.or(file.log).map_or_else(|| LOG_DEFAULT.to_owned(), |it| it.0),
+            log_format: options.log_format.or(file.log_format).unwrap_or(LogFormat::Text),
         };
         config.check()?;
         Ok(config)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Message> {
         let interfaces: Vec<&String> = self.interfaces().map(|(name, _)| name).collect();
         if interfaces.is_empty() {
-            return Err(
-                "no interface: expected --client-side or --network-side, or client_side or \
-                        network_side in the file"
-                    .into(),
-            );
+            let expected =
+                "--client-side or --network-side, or client_side or network_side in the file";
+            let (what, expected) = ("no interface".to_owned(), expected.to_owned());
+            return Err(Message::Wrong { what, expected });
         }
         for (index, name) in interfaces.iter().enumerate() {
             if interfaces[..index].contains(name) {
-                return Err(format!("interface {name} is named twice"));
+                return Err(format!("interface {name} is named twice").into());
             }
         }
         let Lists { allow, deny } = &self.lists;
@@ -193,7 +147,8 @@ impl Config {
         ];
         match lengths.into_iter().find(|(_, length)| *length > LIST_MAX) {
             Some((key, length)) => {
-                Err(format!("{key}: expected at most {LIST_MAX} entries, found {length}"))
+                let expected = format!("at most {LIST_MAX} entries in {key}");
+                Err(Message::Unexpected { expected, found: length.to_string() })
             }
             None => Ok(()),
         }
@@ -220,8 +175,12 @@ impl Config {
     }
 }
 
-fn rules(networks: Option<Vec<IpNet>>, ports: Option<Vec<Ports>>) -> ConnectionFilter {
-    ConnectionFilter { networks: networks.unwrap_or_default(), ports: ports.unwrap_or_default() }
+fn rules(networks: Option<Vec<Prefix>>, ports: Option<Vec<PortRange>>) -> ConnectionFilter {
+    ConnectionFilter { networks: list(networks, |it| it.0), ports: list(ports, |it| it.0) }
+}
+
+fn list<K, T>(keys: Option<Vec<K>>, value: fn(K) -> T) -> Vec<T> {
+    keys.into_iter().flatten().map(value).collect()
 }
 
 #[cfg(test)]

@@ -1,30 +1,85 @@
 //! Where a configuration comes from, so that it can be read again.
 
-use super::{Config, Settings, read_file};
-use std::path::PathBuf;
+use super::Config;
+use super::keys::ConfigKeys;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
+use windlass_base::text_file;
+use windlass_keys::{Message, Problems, Reader};
+
+/// Largest accepted file in bytes, more than full lists need.
+const LEN_MAX: u64 = 1 << 20;
 
 /// Options, which stay, and a file, which may change.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Source {
-    /// The settings of the command line.
-    pub options: Settings,
-    /// The file for the rest.
-    pub file: Option<PathBuf>,
+    pub(super) options: ConfigKeys,
+    file: Option<PathBuf>,
 }
 
 impl Source {
-    /// The configuration as of now.
+    /// `options` is an object with keys of the file. Null and an empty list stand for an option that
+    /// was not given. `file` has the other keys.
     ///
     /// # Errors
     ///
-    /// The faults in words: one line for options, for a file a line for each.
-    pub fn config(&self) -> Result<Config, String> {
-        let file = match &self.file {
-            Some(path) => read_file(path).map_err(|error| error.to_string())?,
-            None => Settings::default(),
-        };
-        Config::new(self.options.clone().or(file))
+    /// The options have an unknown key or an invalid value.
+    pub fn new(mut options: serde_json::Value, file: Option<PathBuf>) -> Result<Source, Problems> {
+        if let Some(keys) = options.as_object_mut() {
+            keys.retain(|_, value| !value.is_null() && *value != json!([]));
+            keys.insert("schema".to_owned(), json!(1));
+        }
+        let options = Reader::new("", ()).json(&options, |root, context| context.root(root))?;
+        Ok(Source { options, file })
     }
+
+    /// The place of mistakes that concern all keys together.
+    pub(crate) fn place(&self) -> String {
+        self.file.as_ref().map_or_else(|| "options".to_owned(), |path| path.display().to_string())
+    }
+
+    /// The configuration as of now.
+    pub(crate) fn config(&self) -> Result<Config, ConfigError> {
+        let file = match &self.file {
+            Some(path) => read_file(path)?,
+            // Options win over themselves.
+            None => self.options.clone(),
+        };
+        Config::new(self.options.clone(), file).map_err(ConfigError::Whole)
+    }
+}
+
+/// Why there is no configuration.
+#[derive(Debug)]
+pub(crate) enum ConfigError {
+    /// The file could not be read.
+    Io(PathBuf, io::Error),
+    /// The mistakes of the file, in its order.
+    File(Problems),
+    /// The keys of the options and the file do not fit together.
+    Whole(Message),
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConfigError::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            ConfigError::File(problems) => problems.fmt(f),
+            ConfigError::Whole(message) => message.fmt(f),
+        }
+    }
+}
+
+fn read_file(path: &Path) -> Result<ConfigKeys, ConfigError> {
+    let text = text_file::read_at_most(path, LEN_MAX)
+        .map_err(|error| ConfigError::Io(path.to_owned(), error))?;
+    read_text(&path.display().to_string(), &text).map_err(ConfigError::File)
+}
+
+/// Parses the text of a file; `name` is the file name for messages. Relative paths begin where it is.
+pub(super) fn read_text(name: &str, text: &str) -> Result<ConfigKeys, Problems> {
+    Reader::new(name, ()).toml(text, |root, context| context.root(root))
 }
 
 impl Config {

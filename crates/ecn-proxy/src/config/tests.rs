@@ -1,5 +1,10 @@
+use super::source::read_text;
+use super::value::parse_log;
 use super::*;
+use ipnet::IpNet;
 use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::time::Duration;
 
 const FILE: &str = r#"
 schema = 1
@@ -24,13 +29,18 @@ log_format = "json"
 log = "warn,windlass_ecn_proxy=debug"
 "#;
 
-fn settings() -> Settings {
+fn file() -> ConfigKeys {
     read_text("f", FILE).expect("a file without faults")
+}
+
+/// The keys of options, which name each as the command line does.
+fn options(keys: Value) -> ConfigKeys {
+    Source::new(keys, None).expect("sound").options
 }
 
 #[test]
 fn every_key_arrives() {
-    let config = Config::new(settings()).expect("sound");
+    let config = Config::read("f", FILE).expect("sound");
     let prefix = |text: &str| text.parse::<IpNet>().expect("a prefix");
     let expected = Config {
         client_side: vec!["eth1".into(), "wlan0".into()],
@@ -53,7 +63,7 @@ fn every_key_arrives() {
         timeouts: Timeouts { idle: Duration::from_secs(7440), closing: Duration::from_secs(90) },
         mark_bit: 7,
         metrics: Some("127.0.0.1:9617".parse().expect("an address")),
-        pin: Some(PIN_FOLDER.into()),
+        pin: Some("/sys/fs/bpf/windlass/ecn-proxy".into()),
         socket: "/run/x.sock".into(),
         log: "warn,windlass_ecn_proxy=debug".into(),
         log_format: LogFormat::Json,
@@ -63,16 +73,30 @@ fn every_key_arrives() {
 
 #[test]
 fn options_win_over_the_file() {
-    let options = Settings {
-        policy: Some(Policy::Drop),
-        client_side: Some(vec!["lan".into()]),
-        pin: Some(Pin(None)),
-        ..Settings::default()
-    };
-    let config = Config::new(options.or(settings())).expect("sound");
+    let options = options(json!({
+        "policy": "drop", "client_side": ["lan"], "network_side": [], "pin": false, "log": null,
+    }));
+    let config = Config::new(options, file()).expect("sound");
     assert_eq!((config.policy, config.pin), (Policy::Drop, None));
     assert_eq!(config.client_side, ["lan"], "a list is replaced, not joined");
-    assert_eq!(config.network_side, ["ppp0"]);
+    assert_eq!(config.network_side, ["ppp0"], "an empty list is an option that was not given");
+    assert_eq!(config.log, "warn,windlass_ecn_proxy=debug");
+}
+
+#[test]
+fn options_are_checked_as_the_file_is() {
+    let wrong = json!({ "policy": "dorp", "ports": ["443", "0"], "flows_max": "many" });
+    let problems = Source::new(wrong, None).expect_err("three mistakes");
+    let lines: Vec<String> = problems
+        .list()
+        .iter()
+        .map(|problem| format!("{}: {}", problem.key, problem.message))
+        .collect();
+    let policy =
+        "policy: expected virtual-loss, drop or no-ect, found \"dorp\"; did you mean \"drop\"?";
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert!(lines.iter().any(|line| line == policy), "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("ports.1: expected a port")), "{lines:?}");
 }
 
 #[test]
@@ -88,12 +112,7 @@ fn each_mistake_is_reported_with_file_line_key_and_expected_value() {
         ),
         (3, "wlan0", "a b", "client_side.1: expected the name of an interface, 1 to 15 characters"),
         (3, "[\"eth1\", \"wlan0\"]", "\"eth1\"", "client_side: expected a list, found \"eth1\""),
-        (
-            5,
-            "no-ect",
-            "none",
-            "policy: expected a policy (\"virtual-loss\", \"drop\", \"no-ect\"), found",
-        ),
+        (5, "no-ect", "none", "policy: expected virtual-loss, drop or no-ect, found \"none\""),
         (6, "false", "1", "fallback: expected true or false, found the bare number 1"),
         (7, "fd00::/8", "fd00::/129", "allow.1: expected a prefix such as 192.168.0.0/16 or fd00:"),
         (8, "192.168.9.9", "example.org", "deny.0: expected a prefix"),
@@ -180,27 +199,22 @@ fn all_mistakes_are_reported_at_once_in_the_order_of_the_file() {
 
 #[test]
 fn contradictory_keys_are_refused() {
-    let message = |settings: Settings| Config::new(settings).expect_err("a fault");
-    assert!(message(Settings::default()).starts_with("no interface: expected --client-side"));
-    let both = Settings {
-        client_side: Some(vec!["a".into()]),
-        network_side: Some(vec!["b".into(), "a".into()]),
-        ..Settings::default()
+    let message = |keys: Value| {
+        let source = Source::new(keys, None).expect("sound keys");
+        source.config().expect_err("a fault").to_string()
     };
+    assert!(message(json!({})).starts_with("no interface: expected --client-side"));
+    let both = json!({ "client_side": ["a"], "network_side": ["b", "a"] });
     assert_eq!(message(both), "interface a is named twice");
-    let many = Settings {
-        client_side: Some(vec!["a".into()]),
-        ports: Some(vec![1..=2; LIST_MAX + 1]),
-        ..Settings::default()
-    };
-    assert_eq!(message(many), "ports: expected at most 1024 entries, found 1025");
+    let many = json!({ "client_side": ["a"], "ports": vec!["1-2"; LIST_MAX + 1] });
+    assert_eq!(message(many), "expected at most 1024 entries in ports, found 1025");
 }
 
 #[test]
 fn a_reload_changes_what_can_change_and_names_the_rest() {
-    let old = Config::new(settings()).expect("sound");
+    let old = Config::read("f", FILE).expect("sound");
     let text = FILE.replace("no-ect", "drop").replace("wlan0", "lan0").replace("= 7", "= 8");
-    let new = Config::new(read_text("f", &text).expect("a file without faults")).expect("sound");
+    let new = Config::read("f", &text).expect("sound");
     assert_eq!(old.needs_restart(&new), ["mark_bit"]);
     let changed = old.with_changes(new);
     assert_eq!((changed.policy, changed.mark_bit), (Policy::Drop, 7));
@@ -231,10 +245,10 @@ fn a_misspelt_level_of_the_log_is_refused_and_does_not_silence_it() {
     {
         assert_eq!(parse_log(good).as_deref(), Ok(good));
     }
-    let error = parse_log("inof").expect_err("no level");
+    let error = parse_log("inof").expect_err("no level").to_string();
     assert!(error.ends_with("found \"inof\"; did you mean \"info\"?"), "{error}");
     for bad in ["", "windlass_ecn_proxy", "a=b=c", "=info", "info,", "a[=info"] {
-        let error = parse_log(bad).expect_err(bad);
+        let error = parse_log(bad).expect_err(bad).to_string();
         assert!(error.starts_with("expected off, error, warn,"), "{bad}: {error}");
     }
 }

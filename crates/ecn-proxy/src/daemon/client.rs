@@ -1,4 +1,5 @@
-//! Asks a daemon.
+//! Asks a daemon over its control socket: the commands `status`, `stats`, `flows`, `hosts`, `on`, `off` and `stop`
+//! of the command line. [`protocol`](super::protocol) has the messages.
 
 use super::protocol::{Answer, Body, Command};
 use serde_json::Value;

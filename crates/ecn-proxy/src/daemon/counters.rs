@@ -1,4 +1,4 @@
-//! The counters as the daemon tells them.
+//! The counters as JSON for `stats` and for metrics: those at zero of reasons are left out.
 
 use crate::datapath::{Counters, REASONS};
 use std::collections::BTreeMap;

@@ -15,8 +15,6 @@ pub mod protocol;
 mod proxy;
 mod respond;
 
-pub use control::SocketError;
-
 use crate::config::Source;
 use crate::datapath::Error;
 use events::Event;
@@ -47,7 +45,7 @@ pub enum RunError {
     /// These capabilities are missing.
     NotPermitted(Vec<&'static str>),
     /// The control socket could not be created.
-    Socket(SocketError),
+    Socket(String),
     /// The address of the metrics cannot be used.
     Metrics(SocketAddr, io::Error),
     /// An interface that is there cannot be served.
@@ -65,7 +63,7 @@ impl fmt::Display for RunError {
             RunError::NotPermitted(missing) => {
                 write!(f, "not permitted: run as root, or with {} as well", missing.join(" and "))
             }
-            RunError::Socket(error) => error.fmt(f),
+            RunError::Socket(message) => f.write_str(message),
             RunError::Metrics(address, error) => write!(f, "metrics at {address}: {error}"),
             RunError::Interface(name, why) => write!(f, "interface {name}: {why}"),
             RunError::Datapath(error) => error.fmt(f),
@@ -87,7 +85,7 @@ impl From<Error> for RunError {
 /// # Errors
 /// The proxy cannot start. After the start, errors are logged and the proxy continues.
 pub fn run(source: Source) -> Result<(), RunError> {
-    let config = source.config().map_err(RunError::Config)?;
+    let config = source.config().map_err(|error| RunError::Config(error.to_string()))?;
     let missing = capabilities::missing(&[NET_ADMIN, PERFMON, BPF]);
     if !missing.is_empty() {
         return Err(RunError::NotPermitted(missing));
@@ -96,7 +94,8 @@ pub fn run(source: Source) -> Result<(), RunError> {
     let io = |doing| move |error| RunError::Io(doing, error);
     // Before the first thread.
     events::block_signals().map_err(io("blocking signals"))?;
-    let socket = control::Socket::bind(&config.socket).map_err(RunError::Socket)?;
+    let socket = control::Socket::bind(&config.socket)
+        .map_err(|error| RunError::Socket(error.to_string()))?;
     let bind =
         |address| TcpListener::bind(address).map_err(|error| RunError::Metrics(address, error));
     let metrics = config.metrics.map(bind).transpose()?;

@@ -260,7 +260,7 @@ impl Proxy {
         }
         match pinned {
             Some(folder) => {
-                std::fs::remove_dir_all(&folder).map_err(|error| Error::Io(folder, error))
+                std::fs::remove_dir_all(&folder).map_err(|error| Error::io(folder, error))
             }
             None => Ok(()),
         }

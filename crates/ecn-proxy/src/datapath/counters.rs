@@ -1,10 +1,13 @@
+//! The counters that the programs keep for each CPU (bpf/count.h), as sums, and the names of reasons. The daemon
+//! prints them for `windlass ecn-proxy stats` and for metrics.
+
 use super::error::doing;
 use super::{Error, load};
 use libbpf_rs::{MapCore, MapFlags, Object};
 use serde::Serialize;
 
 /// Why a connection is not served, an echo not answered, or ECT withheld; `enum ecn_reason`.
-pub const REASONS: [&str; 19] = [
+pub(crate) const REASONS: [&str; 19] = [
     "none",
     "host-has-ecn",
     "far-without-ecn",
@@ -41,7 +44,7 @@ macro_rules! counters {
         #[non_exhaustive]
         pub struct Counters {
             $($(#[doc = $doc])+ pub $name: u64,)+
-            /// Connections not served, by reason (as [`REASONS`] names them).
+            /// Connections not served, by reason, in the order of `enum ecn_reason` in flow.h.
             pub bypassed_by_reason: Vec<u64>,
             /// Episodes that ended without an answer, by reason.
             pub passed_over_by_reason: Vec<u64>,

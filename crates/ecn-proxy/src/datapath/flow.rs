@@ -1,3 +1,6 @@
+//! The entries of the tables of connections and of far hosts, as their users see them. bytes.rs knows where
+//! each field is.
+
 use super::bytes::{
     ADDRESS_BYTES, FLOW_BYTES, HANDSHAKE_BYTES, HOST_BYTES, MACHINE_BYTES, Reader, ends,
 };
@@ -72,7 +75,7 @@ pub struct Flow {
     pub virtual_losses: u64,
     /// The served host's largest segment, in bytes.
     pub segment_bytes: u16,
-    /// Why the served host's new data get no ECT, as [`super::REASONS`] names it; `None` if they get it.
+    /// Why the served host's new data get no ECT, by its name in the list of reasons; `None` if they get it.
     pub withheld: Option<&'static str>,
 }
 

@@ -1,3 +1,6 @@
+//! The lists that allow or deny new connections, and the tables of bpf/tables.h that hold them. bpf/lists.h looks
+//! a connection up there at its first SYN.
+
 use super::bytes::mapped;
 use super::error::doing;
 use super::{Error, load};

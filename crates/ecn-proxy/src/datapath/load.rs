@@ -129,14 +129,14 @@ fn resize(map: &mut OpenMapMut<'_>, name: &str, settings: &Settings) -> libbpf_r
 fn explain(error: libbpf_rs::Error) -> Error {
     let release = release();
     if older(&release, (6, 1)) {
-        return Error::Kernel(format!(
+        let message = format!(
             "Linux {release} does not take the ECN proxy's programs: it takes 6.1 or later"
-        ));
+        );
+        return windlass_bpf::Error::Lacking(message).into();
     }
     if error.kind() == libbpf_rs::ErrorKind::Unsupported {
-        return Error::Kernel(format!(
-            "this kernel ({release}) has no BPF: it takes CONFIG_BPF_SYSCALL"
-        ));
+        let message = format!("this kernel ({release}) has no BPF: it takes CONFIG_BPF_SYSCALL");
+        return windlass_bpf::Error::Lacking(message).into();
     }
     Error::kernel("loading the programs", error)
 }

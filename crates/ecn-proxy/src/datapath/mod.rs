@@ -17,14 +17,15 @@ mod served_hosts;
 mod settings;
 mod switch;
 
-pub use counters::{Counters, REASONS};
+pub use counters::Counters;
+pub(crate) use counters::REASONS;
 pub use error::Error;
 pub use flow::{AnswerState, Flow, FlowState, Host, HostEcn};
 pub use lists::{ConnectionFilter, Lists};
 pub(crate) use load::check_pin;
 pub use served_hosts::{EcnUse, HostBytes, HostConnections, MacAddress, ServedHost};
 pub use settings::{Policy, Settings, Side, Timeouts};
-pub use switch::Switch;
+pub(crate) use switch::Switch;
 
 use attach::Attached;
 use bytes::Reader;
@@ -160,7 +161,7 @@ impl Datapath {
     }
 
     /// A handle of the kill switch that works while another thread uses the `Datapath`.
-    pub fn switch(&self) -> Switch {
+    pub(crate) fn switch(&self) -> Switch {
         self.switch.clone()
     }
 

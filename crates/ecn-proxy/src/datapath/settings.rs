@@ -1,3 +1,6 @@
+//! The settings with which the programs are loaded, and those of the table `settings`, which may change while they
+//! run.
+
 use super::nanoseconds;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

@@ -1,3 +1,6 @@
+//! The kill switch, and the other settings that change while the programs run. The daemon's main thread
+//! holds it in its [`Datapath`](super::Datapath); the threads that answer requests have clones of it.
+
 use super::error::doing;
 use super::settings::InForce;
 use super::{Error, now_ns};
@@ -7,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The kill switch of a [`Datapath`](super::Datapath), for any thread. It works at once, even while the
 /// `Datapath` sweeps a full table.
 #[derive(Clone, Debug)]
-pub struct Switch {
+pub(crate) struct Switch {
     table: Arc<MapHandle>,
     in_force: Arc<Mutex<InForce>>,
 }
@@ -22,7 +25,7 @@ impl Switch {
     /// # Errors
     ///
     /// The kernel refuses.
-    pub fn set_enabled(&self, enabled: bool) -> Result<(), Error> {
+    pub(crate) fn set_enabled(&self, enabled: bool) -> Result<(), Error> {
         self.change(|in_force| in_force.enabled = enabled)
     }
 

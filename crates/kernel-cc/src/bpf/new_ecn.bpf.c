@@ -142,6 +142,7 @@ void BPF_PROG(new_ecn_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	struct new_ecn *ca = state_of(sk);
 	__u32 cwnd;
 
+	/* Without ECN no mark can show the fair share: the connection behaves as Reno. */
 	if (!ecn_negotiated(tp)) {
 		tcp_reno_cong_avoid(sk, ack, acked);
 		return;
@@ -154,8 +155,10 @@ void BPF_PROG(new_ecn_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 		if (!acked)
 			return;
 	}
+	/* The kernel keeps eight times the smoothed RTT. */
 	new_ecn_raise_slope(ca, &parameters, tp->tcp_mstamp, tp->srtt_us >> 3);
 	cwnd = new_ecn_avoid(ca, tp->snd_cwnd, acked);
+	/* The limit that the application has set (TCP_WINDOW_CLAMP), or none. */
 	tp->snd_cwnd = cwnd < tp->snd_cwnd_clamp ? cwnd : tp->snd_cwnd_clamp;
 }
 

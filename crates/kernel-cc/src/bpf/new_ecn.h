@@ -58,6 +58,7 @@ struct new_ecn {
 
 NEW_ECN_INLINE __u64 new_ecn_times_millionths(__u64 value, __u32 millionths)
 {
+	/* Quotient and remainder apart, so that the products fit into 64 bits. */
 	return value / NEW_ECN_MILLION * millionths +
 	       value % NEW_ECN_MILLION * millionths / NEW_ECN_MILLION;
 }
@@ -97,6 +98,7 @@ NEW_ECN_INLINE void new_ecn_raise_slope(struct new_ecn *ca,
 		return;
 	/* Square seconds in 2^-32: us^2 * 2^32 / 10^12, and 10^12 = 2^12 * 5^12. */
 	square = (srtt * srtt << 20) / 244140625;
+	/* Hamann 1999, section 3.1: the slope rises by beta * SRTT^2 in a round trip without a mark. */
 	slope = ca->slope + new_ecn_times_millionths(square, parameters->beta_millionths);
 	ca->slope = slope < NEW_ECN_SLOPE_MAX ? slope : NEW_ECN_SLOPE_MAX;
 	ca->updated_us = now_us;
@@ -114,8 +116,10 @@ NEW_ECN_INLINE __u32 new_ecn_avoid(struct new_ecn *ca, __u32 cwnd, __u32 acked)
 
 	if (cwnd == 0 || cwnd > NEW_ECN_WINDOW_MAX)
 		return cwnd;
+	/* Both in 2^-16 segments: the quotient of slope and window is in 2^-32. */
 	window = (__u64)cwnd << 16 | ca->fraction >> 16;
 	step = (ca->slope << 16) / window;
+	/* RFC 5681 section 3.1, equation 2: slow start adds one segment for each acknowledged. */
 	if (step > NEW_ECN_ONE)
 		step = NEW_ECN_ONE;
 	fraction = ca->fraction + segments * step;
@@ -132,6 +136,7 @@ NEW_ECN_INLINE __u32 new_ecn_mark(struct new_ecn *ca,
 	__u32 from = ssthresh >= NEW_ECN_NO_SSTHRESH ? cwnd : ssthresh;
 
 	ca->held_ssthresh = new_ecn_cut(from, parameters->alpha_wnd_millionths);
+	/* Hamann 1999, section 3.1: a mark cuts the slope too. The first one only ends slow start. */
 	if (ca->marked)
 		ca->slope = new_ecn_times_millionths(ca->slope, parameters->alpha_slp_millionths);
 	ca->marked = 1;
@@ -145,6 +150,7 @@ NEW_ECN_INLINE __u32 new_ecn_mark(struct new_ecn *ca,
 NEW_ECN_INLINE __u32 new_ecn_loss(struct new_ecn *ca, __u64 now_us, __u32 cwnd)
 {
 	ca->slope_before_loss = ca->slope;
+	/* RFC 5681 section 3.1, equation 4: a loss halves the window. The slope stays at Reno's or above. */
 	if (ca->slope > NEW_ECN_ONE)
 		ca->slope /= 2;
 	ca->held_ssthresh = 0;

@@ -1,3 +1,6 @@
+//! One connection of an [`EngineServer`](super::EngineServer): the engine's stream with the application that answers
+//! on it.
+
 use crate::answer::Outgoing;
 use crate::page::Speaker;
 use std::collections::VecDeque;

@@ -1,3 +1,5 @@
+//! Connections that the server has closed, until no packet of them can be under way (RFC 9293 section 3.6).
+
 use super::timers::Timers;
 use std::collections::BTreeMap;
 use windlass_base::{Span, Time};

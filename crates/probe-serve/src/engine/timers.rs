@@ -1,3 +1,5 @@
+//! The deadlines of a server's connections. A server of many idle ones looks only at those that are due.
+
 use windlass_base::{Deadlines, Time};
 use windlass_probe::wire::Flow;
 

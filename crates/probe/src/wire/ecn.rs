@@ -53,6 +53,7 @@ impl EcnFields {
         if header.len() + option.len() <= MAX_HEADER_LEN {
             header.extend(option);
         }
+        // RFC 9293 section 3.1: the data offset counts words of 32 bits.
         let words = (header.len() / 4) as u8;
         if let Some(octet) = header.get_mut(OFFSET_OCTET) {
             *octet = (words << 4) | u8::from(self.ae);
@@ -83,6 +84,7 @@ impl AccEcnOption {
                 rest = tail;
                 continue;
             }
+            // RFC 9293 section 3.1: the length counts the octets of kind and length too.
             let len = tail.first().copied().map_or(0, usize::from);
             let Some(body) = rest.get(2..len).filter(|_| *kind != KIND_END) else { break };
             found = AccEcnOption::parse(*kind, body).or(found);

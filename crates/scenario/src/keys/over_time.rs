@@ -214,7 +214,7 @@ impl Decode<Registry> for RateKeys {
             }
             _ => {
                 let message = "expected either `steps`, perhaps with `repeat`, or `trace`";
-                context.wrong(node.position, message.into());
+                context.wrong(node.position, message.to_owned());
                 return None;
             }
         };

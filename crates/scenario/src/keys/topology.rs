@@ -135,7 +135,7 @@ impl Decode<Registry> for LossKeys {
                 packets.sort_unstable();
                 packets.dedup();
                 if packets.first() == Some(&0) {
-                    context.wrong(node.position, "packets are counted from 1, found 0".into());
+                    context.wrong(node.position, "packets are counted from 1, found 0".to_owned());
                     return None;
                 }
                 Some(LossKeys::Listed(packets))

@@ -1,4 +1,4 @@
-//! `windlass cc flows --live`.
+//! `windlass cc flows --live`: slopes, windows and marks of the connections as they change.
 
 use crate::live::{Chart, Panels, Row, Screen, Series, Table, Tone};
 use crate::scaled;

@@ -1,4 +1,4 @@
-//! Loading, listing and unloading.
+//! The subcommands of `windlass cc`: loading New-ECN into the kernel, its state and connections, unloading.
 
 use super::args::{Cc, CcLoad};
 use super::live::{FlowPanels, Sample};
@@ -33,7 +33,7 @@ fn failure(error: Error) -> Failure {
 }
 
 fn parse(name: &str) -> Result<Name, Failure> {
-    name.parse::<Name>().map_err(|error| Failure::Input(error.to_string()))
+    name.parse::<Name>().map_err(Failure::Input)
 }
 
 fn load_new_ecn(args: &CcLoad) -> Result<(), Failure> {

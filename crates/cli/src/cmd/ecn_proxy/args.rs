@@ -1,8 +1,13 @@
-//! The arguments of `windlass ecn-proxy`. Their values are read by the crate of the proxy, which
-//! reads the file's with the same functions.
+//! The arguments of `windlass ecn-proxy`. Those of `run` have the names of the file's keys, and are
+//! serialised for the crate of the proxy, whose reader of the file reads them too.
 
 use crate::live::KEYS_HELP;
+use crate::value::with_seconds;
 use clap::{Args, Subcommand, ValueEnum};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use std::convert::Infallible;
+use std::io;
 use std::path::PathBuf;
 
 pub(crate) const ECN_PROXY_HELP: &str = "\
@@ -187,7 +192,7 @@ pub(crate) struct SocketArg {
     pub socket: PathBuf,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Serialize)]
 pub(crate) struct EcnProxyRun {
     /// Interface that faces served hosts
     #[arg(long, value_name = "INTERFACE")]
@@ -204,20 +209,25 @@ pub(crate) struct EcnProxyRun {
     /// net.ipv4.tcp_ecn_fallback = 0; else it goes without, and a host that answers none is
     /// remembered
     #[arg(long)]
+    #[serde(rename = "fallback", serialize_with = "off")]
     pub no_fallback: bool,
     /// TOML file with what options leave open
     #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
     pub config: Option<PathBuf>,
     #[command(flatten)]
+    #[serde(flatten)]
     pub lists: ListArgs,
     #[command(flatten)]
+    #[serde(flatten)]
     pub table: TableArgs,
     #[command(flatten)]
+    #[serde(flatten)]
     pub daemon: DaemonArgs,
 }
 
 /// Which connections.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Serialize)]
 #[command(next_help_heading = "Which connections")]
 pub(crate) struct ListArgs {
     /// Only connections with one end in such a network [default: all]
@@ -235,31 +245,31 @@ pub(crate) struct ListArgs {
 }
 
 /// The tables.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Serialize)]
 #[command(next_help_heading = "Tables")]
 pub(crate) struct TableArgs {
     /// Connections that need work, at once [default: 262144]
-    #[arg(long, value_name = "N")]
-    pub flows_max: Option<String>,
+    #[arg(long, value_name = "N", value_parser = number)]
+    pub flows_max: Option<Value>,
     /// Handshakes at once [default: 65536]
-    #[arg(long, value_name = "N")]
-    pub handshakes_max: Option<String>,
+    #[arg(long, value_name = "N", value_parser = number)]
+    pub handshakes_max: Option<Value>,
     /// Far hosts of which is remembered whether ECN works [default: 65536]
-    #[arg(long, value_name = "N")]
-    pub hosts_max: Option<String>,
+    #[arg(long, value_name = "N", value_parser = number)]
+    pub hosts_max: Option<Value>,
     /// Forget a connection without a packet for this time [default: 2h 4m]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub idle_timeout: Option<String>,
     /// The same for one that has a FIN [default: 4m]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub closing_timeout: Option<String>,
     /// The bit of the packet mark that guards the proxy's own packets [default: 27]
-    #[arg(long, value_name = "0..31")]
-    pub mark_bit: Option<String>,
+    #[arg(long, value_name = "0..31", value_parser = number)]
+    pub mark_bit: Option<Value>,
 }
 
 /// The daemon.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Serialize)]
 #[command(next_help_heading = "The daemon")]
 pub(crate) struct DaemonArgs {
     /// Serve metrics for Prometheus at http://ADDRESS/metrics
@@ -268,10 +278,11 @@ pub(crate) struct DaemonArgs {
     /// Keep programs and table in the BPF file system when this ends, so that a restart leaves no
     /// gap [default folder: /sys/fs/bpf/windlass/ecn-proxy]
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true)]
-    pub pin: Option<Option<PathBuf>>,
+    #[arg(default_missing_value = "/sys/fs/bpf/windlass/ecn-proxy", value_parser = absolute)]
+    pub pin: Option<PathBuf>,
     /// Where the other commands find it [default: /run/windlass/ecn-proxy.sock]
     #[arg(long, value_name = "PATH")]
-    pub socket: Option<PathBuf>,
+    pub socket: Option<String>,
     /// Level of the log: off, error, warn, info, debug or trace, or directives of RUST_LOG's syntax
     /// such as warn,windlass_ecn_proxy=debug [default: info]
     #[arg(long, value_name = "LEVEL")]
@@ -279,4 +290,23 @@ pub(crate) struct DaemonArgs {
     /// How the log is written, to standard error [default: text]
     #[arg(long, value_name = "text|json")]
     pub log_format: Option<String>,
+}
+
+/// A number, or a text that the proxy's reader refuses by name.
+fn number(text: &str) -> Result<Value, Infallible> {
+    Ok(text.parse::<i64>().map_or_else(|_| text.into(), Value::from))
+}
+
+/// A time with its unit; a bare number is seconds.
+fn time(text: &str) -> Result<String, Infallible> {
+    Ok(with_seconds(text))
+}
+
+fn absolute(path: &str) -> io::Result<PathBuf> {
+    std::path::absolute(path)
+}
+
+/// An option that turns a key off, and is null if it was not given.
+fn off<S: Serializer>(given: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+    given.then_some(false).serialize(serializer)
 }

@@ -1,4 +1,4 @@
-//! `windlass ecn-proxy stats --live`.
+//! `windlass ecn-proxy stats --live`: rates of the daemon's counters, its interfaces and hosts.
 
 use super::args::{SocketArg, SortKey};
 use super::{hosts, print};

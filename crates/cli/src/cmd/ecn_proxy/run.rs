@@ -1,14 +1,17 @@
-//! `windlass ecn-proxy`.
+//! The subcommands of `windlass ecn-proxy`. `run` and `check` read the configuration; the others ask a running
+//! daemon over its socket.
 
 use super::args::{EcnProxy, SocketArg};
 use super::{check, hosts, live, print, settings};
 use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::stdout;
+use crate::value::with_seconds;
 use serde_json::Value;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
+use windlass_ecn_proxy::config::parse_timeout;
 use windlass_ecn_proxy::daemon::client::{Answers, AskError, ask};
 use windlass_ecn_proxy::daemon::protocol::Command;
 use windlass_ecn_proxy::daemon::{RunError, run};
@@ -92,7 +95,7 @@ fn flows(socket: &Path, json: bool) -> Result<(), Failure> {
 }
 
 fn stop(socket: &Path, drain: Option<&str>) -> Result<(), Failure> {
-    let drain = drain.map(settings::timeout).transpose();
+    let drain = drain.map(|text| parse_timeout(&with_seconds(text))).transpose();
     let drain = drain.map_err(|message| Failure::Input(format!("--drain: {message}")))?;
     let mut answers = ask(socket, Command::Stop { drain_s: drain.map(|time| time.as_secs()) })?;
     answers.result()?;

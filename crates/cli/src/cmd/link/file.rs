@@ -70,12 +70,20 @@ keys! {
 
 text! {
     /// An address of a device.
-    struct Interface(IpNet) as "an address such as 10.0.0.1/24, in quotes" = parse_interface;
+    struct Interface(IpNet) as "an address such as 10.0.0.1/24, in quotes" = interface;
 }
 
 text! {
     /// A network.
-    struct Network(IpNet) as "a network such as 10.0.0.0/8, in quotes" = parse_network;
+    struct Network(IpNet) as "a network such as 10.0.0.0/8, in quotes" = network;
+}
+
+fn interface(text: &str) -> Result<IpNet, String> {
+    Ok(parse_interface(text)?)
+}
+
+fn network(text: &str) -> Result<IpNet, String> {
+    Ok(parse_network(text)?)
 }
 
 keys! {

@@ -1,4 +1,4 @@
-//! `windlass link --live`.
+//! `windlass link --live`: the figures of a link as panels, beside the output of its command.
 
 use super::output::CommandOutput;
 use crate::failure::Failure;

@@ -1,4 +1,4 @@
-//! `windlass probe`.
+//! The measurements of `windlass probe`, and their exit statuses. The subcommands are in files of their own.
 
 use super::args::{Probe, ProbeCommand};
 use super::settings::settings;

@@ -1,4 +1,4 @@
-//! `windlass sim chaos`.
+//! `windlass sim chaos`: random connections and paths, which windlass-chaos draws and checks.
 
 use super::args::Chaos;
 use super::progress;

@@ -1,4 +1,4 @@
-//! `windlass sim run --live`.
+//! `windlass sim run --live`: windows, queues and rates of a run while it is simulated.
 
 use crate::failure::Failure;
 use crate::live::{Chart, KEPT, Live, Panels, Row, Screen, Series, Span as Shown, Table, Tone};

@@ -1,3 +1,5 @@
+//! The progress bar of `windlass sim` with replicates and of `windlass sim chaos`.
+
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 

@@ -1,4 +1,4 @@
-//! `windlass sim run`.
+//! `windlass sim run`: one run or replicates of a scenario, printed, watched, or written to a directory.
 
 use super::args::Run;
 use super::live::{self, Sampling};

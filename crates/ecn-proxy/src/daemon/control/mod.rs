@@ -36,8 +36,7 @@ pub(super) trait Respond: Send + Sync {
 
 /// The control socket could not be created.
 #[derive(Debug)]
-#[non_exhaustive]
-pub enum SocketError {
+pub(super) enum SocketError {
     /// Another daemon holds the lock.
     Taken {
         /// The socket.

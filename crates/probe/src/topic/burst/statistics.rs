@@ -25,6 +25,7 @@ pub(super) fn share(some: u64, all: u64) -> Estimate {
         return Estimate { value: 0.0, low: 0.0, high: 1.0 };
     }
     let (n, value) = (all as f64, some as f64 / all as f64);
+    // Wilson 1927: (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n).
     let middle = value + Z * Z / (2.0 * n);
     let half = Z * (value * (1.0 - value) / n + Z * Z / (4.0 * n * n)).sqrt();
     let end = |end: f64| (end / (1.0 + Z * Z / n)).clamp(0.0, 1.0);
@@ -34,6 +35,7 @@ pub(super) fn share(some: u64, all: u64) -> Estimate {
 /// The difference `more - less` of two shares, from their Wilson intervals (Newcombe 1998, method 10).
 pub(super) fn share_difference(more: Estimate, less: Estimate) -> Estimate {
     let value = more.value - less.value;
+    // Square root of the sum of squares of the two one-sided distances.
     let below = (more.value - more.low).hypot(less.high - less.value);
     let above = (more.high - more.value).hypot(less.value - less.low);
     Estimate { value, low: value - below, high: value + above }

@@ -48,12 +48,14 @@ impl Signature {
         let mut before = None;
         for (show, rounds) in STAGES {
             let windows = steady(trace, show);
+            // A loss is answered from the window at which it happened; other stages follow the one before.
             let reference = match show {
                 Show::Loss | Show::LossAtDelay => losses.next(),
                 _ => before,
             };
             before = windows.iter().flatten().last().copied().or(before);
             let Some(reference) = reference.filter(|window| *window >= 1.0) else { continue };
+            // A stage that the transfer did not fill would be compared over its first rounds only.
             let is_mark = matches!(show, Show::Mark | Show::Marks);
             if windows.len() < rounds || is_mark && !trace.ecn {
                 continue;
@@ -72,12 +74,14 @@ impl Signature {
         let of_part = |part: &Part| {
             let same = other.parts.iter().find(|each| each.show == part.show)?;
             let pairs = part.logs.iter().zip(&same.logs).filter_map(|(a, b)| Some(((*a)?, (*b)?)));
+            // Root mean square of ln(window / before) over the rounds that neither trace has in a dip.
             let squares: Vec<f64> = pairs.map(|(a, b)| (a - b) * (a - b)).collect();
             let count = squares.len();
             let mean = squares.iter().sum::<f64>() / count as f64;
             (count > 0 && count * 2 >= part.logs.len()).then(|| mean.sqrt())
         };
         let distances: Vec<f64> = self.parts.iter().filter_map(of_part).collect();
+        // Each stage counts alike, however many rounds it has.
         let mean = distances.iter().sum::<f64>() / distances.len() as f64;
         (!distances.is_empty()).then_some(mean)
     }

@@ -102,6 +102,7 @@ impl Trace {
     /// script's own bottleneck sends a window in so many packets a second, and so holds up a large one.
     pub(crate) fn held_up_ms(&self) -> f64 {
         let more = |pair: &[Round]| {
+            // The script may lengthen the round-trip time from one stage to the next.
             let own = self.rtt_ms * factor(pair[1].show).max(factor(pair[0].show));
             let sending = pair[1].window.max(pair[0].window) * 1e3 / f64::from(PACKETS_PER_S);
             let steady = !pair[1].recovering && !pair[0].recovering;
@@ -118,6 +119,7 @@ impl Trace {
     pub fn is_slow(&self) -> bool {
         let fills = |round: &&Round| {
             let round_ms = self.rtt_ms * factor(round.show);
+            // Packets of the window take window / rate to arrive: nearly the whole round.
             round.window * 1e3 >= FILLED_FROM * self.packets_per_s * round_ms
         };
         let steady = self.rounds.iter().filter(|round| !round.recovering);
@@ -141,6 +143,7 @@ impl Trace {
                 (last, before_dip) = (None, None);
                 return false;
             }
+            // The dip is over when half of the window before it is back.
             if before_dip.is_some_and(|before| round.window >= before * DIP_UNTIL) {
                 before_dip = None;
             }

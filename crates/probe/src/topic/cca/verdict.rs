@@ -54,6 +54,7 @@ pub fn judge(traces: &[&Trace], library: &Library) -> Option<Controller> {
         // The library is of paths that add no delay to the script's. Elsewhere a signature may lie near another's.
         None => delays,
     };
+    // A signature of a disturbed path names no controller, even if it lies near one.
     if why.is_some() {
         identity.controllers.clear();
         identity.confidence = 0.0;
@@ -89,6 +90,7 @@ fn why_unknown(traces: &[&Trace], seen: &[&Signature], identity: &Identity) -> O
         };
         return Some(format!("{what} after {most} bytes"));
     }
+    // The trials repeat one script, so signatures far apart show the path or a random part of the controller.
     let differ = seen.windows(2).filter_map(|pair| pair[0].distance(pair[1]));
     let most = differ.fold(0.0, f64::max);
     if identity.controllers.is_empty() && most > DISAGREE_FROM {

@@ -58,12 +58,14 @@ impl AckGate {
     pub(crate) fn connected(&mut self, first_byte: SeqNumber, scales: bool) {
         self.first_byte = first_byte;
         self.released = Some(first_byte);
+        // RFC 7323 section 2.2: a shift is in force if both SYNs have one.
         self.shift = self.shift_offered.filter(|_| scales).unwrap_or(0);
         self.advertise(self.window);
     }
 
     /// Advertises this receive window from now on, as far as the field and the shift allow.
     pub(crate) fn advertise(&mut self, bytes: u32) {
+        // RFC 7323 section 2.3: the field counts units of 2^shift bytes.
         self.window_field = u16::try_from(bytes >> self.shift).unwrap_or(u16::MAX);
         self.window = u32::from(self.window_field) << self.shift;
     }
@@ -146,9 +148,11 @@ impl AckGate {
         if segment.flags.contains(Flags::SYN) {
             self.next = segment.seq.at(1);
             self.shift_offered = segment.options.window_scale;
+            // RFC 7323 section 2.2: the window of a SYN is not scaled.
             segment.window = segment.window.min(self.window_field);
             return Some(segment);
         }
+        // A reset must leave, and the first ACK completes the handshake (RFC 9293 section 3.5).
         let bare = segment.sequence_len() == 0 && !segment.flags.contains(Flags::RST);
         if bare && !self.open && self.handshake_acked {
             return None;

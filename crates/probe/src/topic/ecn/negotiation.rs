@@ -99,12 +99,12 @@ impl Negotiation {
 
     /// Whether the codepoint of the SYN changed on the way, which is never right for Not-ECT (RFC 9768
     /// section 3.2.2.3).
-    pub fn is_mangled(&self) -> bool {
+    pub(crate) fn is_mangled(&self) -> bool {
         self.syn_arrived.is_some_and(Ecn::is_capable)
     }
 
     /// Whether SYNs without a request were sent, and the server answered without ECN.
-    pub fn fell_back(&self) -> bool {
+    pub(crate) fn fell_back(&self) -> bool {
         self.syns > SYNS_ASKING && self.mode() == Mode::None
     }
 }

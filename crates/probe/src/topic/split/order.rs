@@ -22,7 +22,7 @@ pub enum Test {
 
 impl Test {
     /// Tests A to E (Normann 2011, Table 4.1).
-    pub const OF_THE_PAPER: [Test; 5] =
+    pub(crate) const OF_THE_PAPER: [Test; 5] =
         [Test::Split(1), Test::Split(2), Test::Split(4), Test::Split(8), Test::Split(12)];
 
     /// Test A, one ACK per segment, with which all others are compared.

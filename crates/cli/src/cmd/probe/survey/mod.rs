@@ -1,4 +1,4 @@
-//! `windlass probe survey`.
+//! `windlass probe survey`: measures the servers of a list, and writes their rows to a directory.
 
 mod os;
 mod plan;

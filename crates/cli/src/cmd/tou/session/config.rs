@@ -1,8 +1,10 @@
 //! The configuration file of the commands that use sessions: docs/reference/tou-commands.md.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use windlass_base::suggest::did_you_mean;
 use windlass_base::text_file;
 use windlass_forward::protocol::is_service_name;
@@ -59,7 +61,7 @@ keys! {
 text! {
     /// A rendezvous server.
     struct Via(RendezvousAddress) as "the address of a rendezvous server, in quotes" =
-        str::parse::<RendezvousAddress>;
+        parsed;
 }
 
 text! {
@@ -69,7 +71,7 @@ text! {
 
 text! {
     /// Networks behind this host.
-    struct Exit(ExitNetworks) as "the networks of an exit, in quotes" = str::parse::<ExitNetworks>;
+    struct Exit(ExitNetworks) as "the networks of an exit, in quotes" = parsed;
 }
 
 /// The table `peers`.
@@ -119,6 +121,10 @@ impl<R> Decode<R> for Services {
     fn schema(definitions: &mut Definitions<R>) -> serde_json::Value {
         Named::<String>::schema(definitions)
     }
+}
+
+fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| error.to_string())
 }
 
 fn parse_key(text: &str) -> Result<PublicKey, String> {

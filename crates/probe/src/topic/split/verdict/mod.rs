@@ -115,6 +115,7 @@ pub fn classify(reports: &[Report], https: bool) -> Verdict {
     let ballot = judge(reports, &seen, &usable);
     let at_rate = matches!(ballot.reaction, Reaction::CountsAcksAtRate { .. });
     let decided = !matches!(ballot.reaction, Reaction::Undecided { .. });
+    // Laplace's rule of succession.
     let confidence = (f64::from(ballot.fit) + 1.0) / (f64::from(ballot.of) + 2.0);
     Verdict {
         reaction: ballot.reaction,
@@ -128,6 +129,7 @@ pub fn classify(reports: &[Report], https: bool) -> Verdict {
 
 /// Whether the run shows slow start.
 fn is_usable(run: &Observation) -> bool {
+    // A short answer looks like a window that does not grow.
     let ran_out = run.answer_ended && run.grown < *Model::PerAck.new_packets(run).start();
     !run.acked.is_empty() && !run.timeout_before_acks && !run.fills_window && !ran_out
 }
@@ -164,6 +166,7 @@ fn judge(reports: &[Report], seen: &[&Observation], usable: &[&Observation]) -> 
     let in_slow_start = Votes::of(Model::PerByteUnlimited, &of_baseline);
     let standing = standing_of(&of_baseline) + standing_of(&of_split);
     let grows = in_slow_start.carry(baseline);
+    // RFC 5681 section 3.1: in slow start each ACK of new data opens the window. Here none does.
     if baseline > 0 && !grows && agree(standing, baseline + of_split.len() as u32) {
         if growth::may_have_left_slow_start(&of_baseline) {
             return Ballot::undecided(
@@ -177,6 +180,8 @@ fn judge(reports: &[Report], seen: &[&Observation], usable: &[&Observation]) -> 
     if baseline == 0 {
         return Ballot::undecided("no run of the baseline (test A) came to its end");
     }
+    // RFC 5681 section 3.1: test A acknowledges each segment once, which doubles the window in slow start. Without
+    // that, split ACKs have nothing to compare with.
     if !grows {
         if let Some(ballot) = growth::judge_rate(usable) {
             return ballot;
@@ -269,6 +274,7 @@ fn judge_split(
     let bytes = Votes::of(per_byte, &not_per_ack);
     let less = split.iter().filter(|run| per_byte.exceeds(run)).count() as u32;
     let again = more_retransmissions(baseline, split);
+    // Before RFC 3465, each ACK added a segment (RFC 2581 section 3.1), however little it acknowledged.
     if acks.carry(free.len() as u32) {
         return Ballot { reaction: Reaction::CountsAcks, of: free.len() as u32, fit: acks.exact };
     }
@@ -279,10 +285,12 @@ fn judge_split(
     if let Some(ballot) = growth::judge_rate(usable).filter(|_| !bytes.carry(of)) {
         return ballot;
     }
+    // The server takes split ACKs for an attack or a loss: it sends less, or again.
     if agree(less.max(again), split.len() as u32) {
         let of = split.len() as u32;
         return Ballot { reaction: Reaction::Negative, of, fit: less.max(again) };
     }
+    // RFC 3465 section 2.2, RFC 5681 section 3.1, equation 2: the window grows by the bytes acknowledged.
     if bytes.carry(of) {
         let limit = limit(usable);
         return Ballot { reaction: Reaction::CountsBytes { limit }, of, fit: bytes.exact };

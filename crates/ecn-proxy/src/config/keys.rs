@@ -1,48 +1,24 @@
-//! The TOML file of the configuration. The error lists every mistake with its line and key.
+//! The keys of the configuration, each declared once: options of the command line and the TOML file
+//! have the same. [`Source`](super::Source) reads both; an error lists every mistake.
 
+use super::Ports;
 use super::value::{self, POLICIES};
-use super::{LogFormat, PIN_FOLDER, Pin, Ports, Settings};
 use crate::datapath::Policy;
 use ipnet::IpNet;
 use serde_json::json;
-use std::fmt;
-use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
-use windlass_base::text_file;
 use windlass_keys::{
-    Context, Decode, Definitions, FilePath, Node, Problems, Reader, Value, Version, bounded, keys,
-    text, words,
+    Context, Decode, Definitions, FilePath, Node, Value, Version, bounded, keys, text, words,
 };
 
-/// Largest accepted file in bytes, more than full lists need.
-const LEN_MAX: u64 = 1 << 20;
-
-/// The file could not be read, or contains mistakes.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum FileError {
-    /// The file could not be read.
-    Io(PathBuf, io::Error),
-    /// The mistakes, in the order of the file.
-    Faults(Problems),
-}
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FileError::Io(path, error) => write!(f, "{}: {error}", path.display()),
-            FileError::Faults(problems) => problems.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for FileError {}
+/// Where pinned programs and tables are, unless a folder is named.
+const PIN_FOLDER: &str = "/sys/fs/bpf/windlass/ecn-proxy";
 
 keys! {
     /// The configuration of the ECN proxy. Options of the command line win.
-    struct FileKeys {
+    struct ConfigKeys {
         /// Version of the format: 1.
         schema: Version,
         /// Interfaces that face the served hosts.
@@ -50,7 +26,7 @@ keys! {
         /// Interfaces that face the network, of a machine that serves itself.
         network_side: Option<Vec<Interface>>,
         /// How the proxy signals a mark to a served sender. Default: virtual-loss.
-        policy: Option<PolicyName>,
+        policy: Option<Policy>,
         /// A SYN that is sent again goes without ECN. Default: true.
         fallback: Option<bool>,
         /// Serve only these addresses. Default: all.
@@ -80,9 +56,9 @@ keys! {
         /// Where the daemon is asked.
         socket: Option<FilePath>,
         /// The directives that select log events, in the syntax of RUST_LOG. Default: info.
-        log: Option<Log>,
+        log: Option<LogDirectives>,
         /// How the log is written. Default: text.
-        log_format: Option<LogFormatKeys>,
+        log_format: Option<LogFormat>,
     }
 }
 
@@ -111,12 +87,12 @@ text! {
 
 text! {
     /// Directives of the log.
-    struct Log(String) as "a level of the log or directives, in quotes" = value::parse_log;
+    struct LogDirectives(String) as "a level of the log or directives, in quotes" = value::parse_log;
 }
 
 bounded! {
     /// The number of entries of a table.
-    pub(crate) struct TableSize(u32) in 1..=i64::from(value::SIZE_MAX),
+    pub(crate) struct TableSize(u32) in 1..=1 << 26,
         "a whole number from 1 to 67108864";
 }
 
@@ -127,7 +103,7 @@ bounded! {
 
 words! {
     /// How the log is written.
-    enum LogFormatKeys as "a format of the log" {
+    enum LogFormat as "a format of the log" {
         /// A line of text for each event.
         Text = "text",
         /// A JSON object a line.
@@ -135,16 +111,12 @@ words! {
     }
 }
 
-/// The name of a policy.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PolicyName(Policy);
-
-impl<R> Decode<R> for PolicyName {
-    const EXPECTED: &'static str = "a policy";
+impl<R> Decode<R> for Policy {
+    const EXPECTED: &'static str = "virtual-loss, drop or no-ect";
 
     fn decode(node: &Node, context: &mut Context<R>) -> Option<Self> {
-        let word = context.word(node, "a policy", &POLICIES.map(|(name, _)| name))?;
-        Some(PolicyName(POLICIES[word].1))
+        let Value::Text(text) = &node.value else { return context.unexpected::<Self, _>(node) };
+        value::parse_policy(text).map_err(|message| context.wrong(node.position, message)).ok()
     }
 
     fn schema(_: &mut Definitions<R>) -> serde_json::Value {
@@ -152,9 +124,13 @@ impl<R> Decode<R> for PolicyName {
     }
 }
 
+/// The folder of the pins; `None`: nothing is pinned.
+#[derive(Clone, Debug)]
+pub(crate) struct Pin(pub(crate) Option<PathBuf>);
+
 /// Ports; a single one may stand without quotes.
 #[derive(Clone, Debug)]
-pub(crate) struct PortRange(Ports);
+pub(crate) struct PortRange(pub(crate) Ports);
 
 impl<R> Decode<R> for PortRange {
     const EXPECTED: &'static str = "a port such as 443, or a range such as \"8000-8999\"";
@@ -189,59 +165,7 @@ impl<R> Decode<R> for Pin {
     }
 }
 
-/// Reads and checks a configuration file.
-///
-/// # Errors
-/// The file cannot be read, is not TOML, or has an unknown key or an invalid value.
-pub fn read_file(path: &Path) -> Result<Settings, FileError> {
-    let text = text_file::read_at_most(path, LEN_MAX)
-        .map_err(|error| FileError::Io(path.to_owned(), error))?;
-    read_text(&path.display().to_string(), &text)
-}
-
-/// Parses the text of a file; `name` is the file name for messages. Relative paths begin where it is.
-///
-/// # Errors
-///
-/// As [`read_file`].
-pub fn read_text(name: &str, text: &str) -> Result<Settings, FileError> {
-    let read = Reader::new(name, ()).toml(text, |root, context| context.root::<FileKeys>(root));
-    read.map(Settings::from).map_err(FileError::Faults)
-}
-
 /// The JSON Schema of the file.
 pub fn schema() -> serde_json::Value {
-    windlass_keys::schema::<FileKeys, _>("Windlass ECN proxy, version 1", ())
-}
-
-impl From<FileKeys> for Settings {
-    fn from(keys: FileKeys) -> Settings {
-        fn all<K, T>(keys: Option<Vec<K>>, value: fn(K) -> T) -> Option<Vec<T>> {
-            keys.map(|keys| keys.into_iter().map(value).collect())
-        }
-        Settings {
-            client_side: all(keys.client_side, |it| it.0),
-            network_side: all(keys.network_side, |it| it.0),
-            policy: keys.policy.map(|it| it.0),
-            fallback: keys.fallback,
-            allow: all(keys.allow, |it| it.0),
-            deny: all(keys.deny, |it| it.0),
-            ports: all(keys.ports, |it| it.0),
-            deny_ports: all(keys.deny_ports, |it| it.0),
-            flows_max: keys.flows_max.map(|it| it.0),
-            handshakes_max: keys.handshakes_max.map(|it| it.0),
-            hosts_max: keys.hosts_max.map(|it| it.0),
-            idle_timeout: keys.idle_timeout.map(|it| it.0),
-            closing_timeout: keys.closing_timeout.map(|it| it.0),
-            mark_bit: keys.mark_bit.map(|it| it.0),
-            metrics: keys.metrics.map(|it| it.0),
-            pin: keys.pin,
-            socket: keys.socket.map(|it| it.0),
-            log: keys.log.map(|it| it.0),
-            log_format: keys.log_format.map(|format| match format {
-                LogFormatKeys::Text => LogFormat::Text,
-                LogFormatKeys::Json => LogFormat::Json,
-            }),
-        }
-    }
+    windlass_keys::schema::<ConfigKeys, _>("Windlass ECN proxy, version 1", ())
 }
