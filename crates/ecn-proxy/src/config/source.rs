@@ -15,7 +15,7 @@ const LEN_MAX: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub struct Source {
     pub(super) options: ConfigKeys,
-    file: Option<PathBuf>,
+    pub(crate) file: Option<PathBuf>,
 }
 
 impl Source {
