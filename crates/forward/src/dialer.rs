@@ -1,7 +1,6 @@
 //! Carries the connections of a captured command through the exit of a peer.
 
 use crate::duplex::{BoxFuture, Duplex};
-use crate::far::FarStream;
 use crate::forward::Carrier;
 use crate::protocol::Request;
 use crate::registry::Registered;
@@ -12,6 +11,7 @@ use std::task::{Context, Poll, Waker};
 use tokio::runtime::Handle;
 use windlass_capture::{Dialer, FarEnd};
 use windlass_identity::PublicKey;
+use windlass_tou::secure::MaybeSecureStream;
 
 /// Opens each connection at a peer.
 #[derive(Clone, Debug)]
@@ -48,13 +48,13 @@ struct Connection {
 }
 
 enum State {
-    Opening(BoxFuture<'static, io::Result<(FarStream, Registered)>>),
-    Open(FarStream, Registered),
+    Opening(BoxFuture<'static, io::Result<(MaybeSecureStream, Registered)>>),
+    Open(MaybeSecureStream, Registered),
     Failed,
 }
 
 impl Connection {
-    fn far(&self) -> io::Result<(&FarStream, &Registered)> {
+    fn far(&self) -> io::Result<(&MaybeSecureStream, &Registered)> {
         match &self.state {
             State::Open(far, registered) => Ok((far, registered)),
             State::Opening(_) | State::Failed => Err(ErrorKind::NotConnected.into()),
@@ -90,13 +90,13 @@ impl FarEnd for Connection {
 
     fn poll_read(&mut self, waker: &Waker, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         let (far, registered) = self.far()?;
-        let read = far.poll_read(&mut Context::from_waker(waker), buffer);
+        let read = far.poll_read(waker, buffer);
         counted(&registered.counters().received, read)
     }
 
     fn poll_write(&mut self, waker: &Waker, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let (far, registered) = self.far()?;
-        let written = far.poll_write(&mut Context::from_waker(waker), bytes);
+        let written = far.poll_write(waker, bytes);
         counted(&registered.counters().sent, written)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::copy::copy;
 use crate::duplex::{Duplex, drain};
-use crate::far::FarStream;
+use crate::far::{read_request, secured, send_answer};
 use crate::protocol::{Answer, Malformed, Request, Status};
 use crate::registry::Registry;
 use crate::services::Services;
@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use tracing::{debug, info, warn};
 use windlass_identity::PublicKey;
 use windlass_tou::TouStream;
-use windlass_tou::secure::{Allow, Identity, SecureStream};
+use windlass_tou::secure::{Allow, Identity, MaybeSecureStream};
 use windlass_tou::session::Node;
 
 /// A client that is silent for longer after the handshake is given up.
@@ -61,15 +61,13 @@ impl Expose {
 
     /// Serves one connection to its end. `peer` is the host whose session it came in.
     pub async fn serve(&self, stream: TouStream, peer: PublicKey) {
-        let far = match FarStream::server(stream, self.identity.as_ref(), &self.allow).await {
-            Ok(far) => far,
+        let begun = MaybeSecureStream::begin_accept(stream, self.identity.as_ref(), &self.allow);
+        let (far, proved) = match secured(begun).await {
+            Ok(secured) => secured,
             Err(error) => return warn!(%peer, "{error}"),
         };
         // TLS has proved the key; the session has it from signed messages.
-        let peer = match &far {
-            FarStream::Secure(stream) => SecureStream::peer_key(stream).unwrap_or(peer),
-            FarStream::Plain(_) => peer,
-        };
+        let peer = proved.unwrap_or(peer);
         let request = match self.request(&far, peer).await {
             Ok(request) => request,
             Err(error) => return debug!(%peer, "no request: {error}"),
@@ -84,7 +82,7 @@ impl Expose {
                 return refuse(&far, &answer).await;
             }
         };
-        if far.send_answer(&Answer::new(Status::Connected, "")).await.is_err() {
+        if send_answer(&far, &Answer::new(Status::Connected, "")).await.is_err() {
             return near.abort();
         }
         debug!(%peer, %request, "connected");
@@ -96,7 +94,7 @@ impl Expose {
 
     /// Answers DNS queries with this host's name servers.
     #[cfg(target_os = "linux")]
-    async fn resolve(&self, far: &FarStream, peer: PublicKey) {
+    async fn resolve(&self, far: &MaybeSecureStream, peer: PublicKey) {
         let resolver = match self.services.resolver() {
             Ok(resolver) => resolver,
             Err(error) => {
@@ -105,20 +103,20 @@ impl Expose {
                 return refuse(far, &Answer::new(Status::Failed, text)).await;
             }
         };
-        if far.send_answer(&Answer::new(Status::Connected, "")).await.is_ok() {
+        if send_answer(far, &Answer::new(Status::Connected, "")).await.is_ok() {
             let ended = crate::resolver::serve(far, resolver).await;
             debug!(%peer, "name resolution ended: {ended:?}");
         }
     }
 
     #[cfg(not(target_os = "linux"))]
-    async fn resolve(&self, far: &FarStream, _peer: PublicKey) {
+    async fn resolve(&self, far: &MaybeSecureStream, _peer: PublicKey) {
         let text = "this host resolves no names for its peers";
         refuse(far, &Answer::new(Status::NotAllowed, text)).await;
     }
 
-    async fn request(&self, far: &FarStream, peer: PublicKey) -> io::Result<Request> {
-        let request = tokio::time::timeout(REQUEST_MAX, far.read_request()).await;
+    async fn request(&self, far: &MaybeSecureStream, peer: PublicKey) -> io::Result<Request> {
+        let request = tokio::time::timeout(REQUEST_MAX, read_request(far)).await;
         let request = request.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
         if let Err(error) = &request
             && let Some(malformed) = error.get_ref().and_then(|e| e.downcast_ref::<Malformed>())
@@ -132,8 +130,8 @@ impl Expose {
 
 /// Sends the answer, and waits until the client has read it: a connection that is dropped with unread
 /// data is reset, and the answer may be lost.
-async fn refuse(far: &FarStream, answer: &Answer) {
-    if far.send_answer(answer).await.is_ok() && far.close().is_ok() {
+async fn refuse(far: &MaybeSecureStream, answer: &Answer) {
+    if send_answer(far, answer).await.is_ok() && far.close().is_ok() {
         drain(far, REFUSED_MAX).await;
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::copy::{CopyError, Counters, copy};
 use crate::duplex::{Duplex, write_all};
-use crate::far::FarStream;
 use crate::keep_alive::keep_alive;
 use crate::peers::{Dial, answered, open};
 use crate::protocol::{Refusal, Request};
@@ -15,6 +14,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tracing::{debug, warn};
 use windlass_identity::PublicKey;
+use windlass_tou::secure::MaybeSecureStream;
 
 /// After a failed accept: the process has no descriptor left, until a connection ends.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -41,7 +41,7 @@ impl Carrier {
     /// - Those of the session, the connection and TLS;
     /// - the peer refuses: the error contains a [`Refusal`];
     /// - the peer does not answer in time.
-    pub async fn join(&self, peer: PublicKey, request: &Request) -> io::Result<FarStream> {
+    pub async fn join(&self, peer: PublicKey, request: &Request) -> io::Result<MaybeSecureStream> {
         let far = open(&*self.dial, peer, request).await?;
         answered(&far).await?;
         Ok(far)
@@ -55,7 +55,7 @@ impl Carrier {
         &self,
         near: &dyn Duplex,
         peer: PublicKey,
-        far: &FarStream,
+        far: &MaybeSecureStream,
     ) -> Result<(), CopyError> {
         let registered = self.registry.add(peer, far);
         copy(near, far, registered.counters()).await
@@ -91,7 +91,7 @@ impl Carrier {
 /// and wait, so that one read is enough.
 async fn send_before_answer(
     near: &dyn Duplex,
-    far: &FarStream,
+    far: &MaybeSecureStream,
     counters: &Counters,
 ) -> io::Result<()> {
     let mut first = vec![0; 16 * 1024];

@@ -1,3 +1,5 @@
+//! Options of the TCP connections with programs, on both sides.
+
 use std::time::Duration;
 use tokio::net::TcpStream;
 

@@ -54,7 +54,6 @@ pub use dialer::FarDialer;
 pub use duplex::BoxFuture;
 pub use exit::{ExitNetworks, ExitPolicy, ParseExitError};
 pub use expose::Expose;
-pub use far::FarStream;
 pub use forward::{Carrier, Forward};
 pub use peers::{Dial, Peers};
 pub use pipe::pipe;

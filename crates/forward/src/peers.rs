@@ -1,7 +1,7 @@
 //! One session with each peer, opened on demand.
 
 use crate::duplex::BoxFuture;
-use crate::far::FarStream;
+use crate::far::{read_answer, secured, send_request};
 use crate::protocol::Request;
 use std::collections::HashMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::Mutex as AsyncMutex;
 use windlass_identity::PublicKey;
 use windlass_tou::TouStream;
-use windlass_tou::secure::Identity;
+use windlass_tou::secure::{Identity, MaybeSecureStream};
 use windlass_tou::session::{Node, Session};
 
 /// The longest search for a path: a little longer than the session's own, whose end has a reason.
@@ -25,7 +25,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(45);
 /// Opens connections to peers.
 pub trait Dial: Send + Sync {
     /// Opens a connection to the host with this key.
-    fn dial(&self, peer: PublicKey) -> BoxFuture<'_, io::Result<FarStream>>;
+    fn dial(&self, peer: PublicKey) -> BoxFuture<'_, io::Result<MaybeSecureStream>>;
 }
 
 /// Opens a connection and sends the request. The answer is still to be read: data may be sent before.
@@ -36,9 +36,9 @@ pub(crate) async fn open(
     dial: &dyn Dial,
     peer: PublicKey,
     request: &Request,
-) -> io::Result<FarStream> {
+) -> io::Result<MaybeSecureStream> {
     let far = dial.dial(peer).await?;
-    far.send_request(request).await?;
+    send_request(&far, request).await?;
     Ok(far)
 }
 
@@ -47,22 +47,22 @@ pub(crate) async fn open(
 /// # Errors
 /// The peer refuses: then the error contains a [`Refusal`](crate::protocol::Refusal). Or it does not
 /// answer in time, or the connection has failed.
-pub(crate) async fn answered(far: &FarStream) -> io::Result<()> {
-    let answer = tokio::time::timeout(ANSWER_MAX, far.read_answer()).await;
+pub(crate) async fn answered(far: &MaybeSecureStream) -> io::Result<()> {
+    let answer = tokio::time::timeout(ANSWER_MAX, read_answer(far)).await;
     let silent = |_| io::Error::new(ErrorKind::TimedOut, "the peer does not answer the request");
     answer.map_err(silent)?.map_err(|error| explained(error, far))?.into_result()
 }
 
 /// The likely cause of a connection that ends without an answer.
-fn explained(error: io::Error, far: &FarStream) -> io::Error {
+fn explained(error: io::Error, far: &MaybeSecureStream) -> io::Error {
     let ended = matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset);
     // An error of TLS has a text of its own.
     if !ended || error.get_ref().is_some() {
         return error;
     }
     let hint = match far {
-        FarStream::Plain(_) => "; it may expect encryption, which --plain turns off",
-        FarStream::Secure(_) => "",
+        MaybeSecureStream::Plain(_) => "; it may expect encryption, which --plain turns off",
+        MaybeSecureStream::Secure(_) => "",
     };
     io::Error::new(error.kind(), format!("the peer ended the connection without an answer{hint}"))
 }
@@ -117,7 +117,7 @@ impl Peers {
         Ok(session)
     }
 
-    async fn connect(&self, peer: PublicKey) -> io::Result<FarStream> {
+    async fn connect(&self, peer: PublicKey) -> io::Result<MaybeSecureStream> {
         let session = self.session(peer).await?;
         let stream = match connected(session.begin_open()).await {
             // The session ended between two connections.
@@ -126,7 +126,8 @@ impl Peers {
             }
             result => result?,
         };
-        FarStream::client(stream, self.identity.as_ref(), peer).await
+        let begun = MaybeSecureStream::begin_connect(stream, self.identity.as_ref(), peer);
+        secured(begun).await.map(|(stream, _)| stream)
     }
 }
 
@@ -143,7 +144,7 @@ async fn connected(begun: io::Result<TouStream>) -> io::Result<TouStream> {
 }
 
 impl Dial for Peers {
-    fn dial(&self, peer: PublicKey) -> BoxFuture<'_, io::Result<FarStream>> {
+    fn dial(&self, peer: PublicKey) -> BoxFuture<'_, io::Result<MaybeSecureStream>> {
         Box::pin(self.connect(peer))
     }
 }

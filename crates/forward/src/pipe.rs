@@ -2,13 +2,13 @@
 
 use crate::copy::Counters;
 use crate::duplex::{Duplex, write_all};
-use crate::far::FarStream;
 use std::future::poll_fn;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 use tokio::sync::oneshot;
+use windlass_tou::secure::MaybeSecureStream;
 
 const BUFFER_LEN: usize = 64 * 1024;
 
@@ -19,7 +19,7 @@ const BUFFER_LEN: usize = 64 * 1024;
 /// # Errors
 /// The connection or `output` has failed. If `input` fails, the connection is reset.
 pub async fn pipe(
-    far: &FarStream,
+    far: &MaybeSecureStream,
     input: impl Read + Send + 'static,
     mut output: impl Write + Send,
     counters: &Arc<Counters>,
@@ -47,7 +47,7 @@ pub async fn pipe(
 fn send(
     runtime: &tokio::runtime::Handle,
     mut input: impl Read,
-    far: &FarStream,
+    far: &MaybeSecureStream,
     counters: &Counters,
 ) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER_LEN];
@@ -64,10 +64,14 @@ fn send(
     }
 }
 
-async fn receive(far: &FarStream, output: &mut impl Write, counters: &Counters) -> io::Result<()> {
+async fn receive(
+    far: &MaybeSecureStream,
+    output: &mut impl Write,
+    counters: &Counters,
+) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER_LEN];
     loop {
-        let taken = poll_fn(|cx| far.poll_read(cx, &mut buffer)).await?;
+        let taken = poll_fn(|cx| far.poll_read(cx.waker(), &mut buffer)).await?;
         if taken == 0 {
             return output.flush();
         }

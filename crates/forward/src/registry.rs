@@ -1,14 +1,13 @@
 //! The connections of this process, counted for the status.
 
 use crate::copy::Counters;
-use crate::duplex::Duplex;
-use crate::far::FarStream;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use windlass_identity::PublicKey;
+use windlass_tou::secure::MaybeSecureStream;
 
 /// The open connections, and the sums of those that have ended. Clones share it.
 #[derive(Clone, Default)]
@@ -23,7 +22,7 @@ struct Inner {
 
 struct Open {
     peer: PublicKey,
-    far: FarStream,
+    far: MaybeSecureStream,
     counters: Arc<Counters>,
 }
 
@@ -91,7 +90,7 @@ impl Drop for Registered {
 impl Registry {
     /// Adds a connection. Its counters count from the side of this host: the local program is near,
     /// the peer far.
-    pub fn add(&self, peer: PublicKey, far: &FarStream) -> Registered {
+    pub fn add(&self, peer: PublicKey, far: &MaybeSecureStream) -> Registered {
         let counters = Arc::new(Counters::default());
         let mut inner = self.lock();
         let number = inner.next;
@@ -116,7 +115,7 @@ impl Registry {
             total.connections += 1;
             total.sent += open.counters.sent.load(Ordering::Relaxed);
             total.received += open.counters.received.load(Ordering::Relaxed);
-            let Some(info) = open.far.info() else { continue };
+            let Ok(info) = open.far.connection().info() else { continue };
             total.cwnd += info.cwnd;
             let srtt = info.rtt.map(|rtt| rtt.as_micros() as u64);
             total.srtt_us = [total.srtt_us, srtt].into_iter().flatten().min();
@@ -127,14 +126,15 @@ impl Registry {
     /// Resets the open connections, so that the programs at both ends notice.
     pub fn abort_all(&self) {
         for open in self.lock().open.values() {
-            open.far.abort();
+            open.far.connection().abort();
         }
     }
 
     /// Closes the outgoing direction of each open connection, and waits for the delivery of each at
     /// most this long.
     pub fn finish_all(&self, each: Duration) {
-        let open: Vec<FarStream> = self.lock().open.values().map(|open| open.far.clone()).collect();
+        let open: Vec<MaybeSecureStream> =
+            self.lock().open.values().map(|open| open.far.clone()).collect();
         for far in open {
             // A connection that failed or stays silent is left to its end.
             let _ = far.finish(Some(each));

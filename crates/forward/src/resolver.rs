@@ -4,7 +4,6 @@
 //! has one query at a time and stays open for the next one.
 
 use crate::duplex::{read_exact, write_all};
-use crate::far::FarStream;
 use crate::peers::{Dial, answered, open};
 use crate::protocol::Request;
 use std::io::{self, ErrorKind};
@@ -14,6 +13,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 use windlass_capture::{HostResolver, Reply, Resolver};
 use windlass_identity::PublicKey;
+use windlass_tou::secure::MaybeSecureStream;
 
 /// A connection without a query for longer is closed.
 const IDLE_MAX: Duration = Duration::from_secs(600);
@@ -27,7 +27,10 @@ const KEPT_MAX: usize = 8;
 const HEADER_LEN: usize = 12;
 
 /// Answers the queries of one connection with this host's name servers, until the peer ends it.
-pub(crate) async fn serve(far: &FarStream, resolver: &Mutex<HostResolver>) -> io::Result<()> {
+pub(crate) async fn serve(
+    far: &MaybeSecureStream,
+    resolver: &Mutex<HostResolver>,
+) -> io::Result<()> {
     loop {
         let query = tokio::time::timeout(IDLE_MAX, read_message(far)).await??;
         let (sender, answer) = oneshot::channel();
@@ -42,7 +45,7 @@ pub(crate) async fn serve(far: &FarStream, resolver: &Mutex<HostResolver>) -> io
     }
 }
 
-async fn read_message(far: &FarStream) -> io::Result<Vec<u8>> {
+async fn read_message(far: &MaybeSecureStream) -> io::Result<Vec<u8>> {
     let mut len = [0; 2];
     read_exact(far, &mut len).await?;
     let mut message = vec![0; usize::from(u16::from_be_bytes(len))];
@@ -50,7 +53,7 @@ async fn read_message(far: &FarStream) -> io::Result<Vec<u8>> {
     if message.len() < HEADER_LEN { Err(ErrorKind::InvalidData.into()) } else { Ok(message) }
 }
 
-async fn write_message(far: &FarStream, message: &[u8]) -> io::Result<()> {
+async fn write_message(far: &MaybeSecureStream, message: &[u8]) -> io::Result<()> {
     let len = u16::try_from(message.len()).map_err(|_| ErrorKind::InvalidInput)?;
     write_all(far, &[&len.to_be_bytes()[..], message].concat()).await
 }
@@ -64,7 +67,7 @@ pub struct FarResolver {
 struct Shared {
     dial: Arc<dyn Dial>,
     peer: PublicKey,
-    idle: Mutex<Vec<FarStream>>,
+    idle: Mutex<Vec<MaybeSecureStream>>,
     limit: Semaphore,
 }
 
@@ -112,7 +115,7 @@ impl Shared {
         self.ask_over(far, query).await
     }
 
-    async fn ask_over(&self, far: FarStream, query: &[u8]) -> io::Result<Vec<u8>> {
+    async fn ask_over(&self, far: MaybeSecureStream, query: &[u8]) -> io::Result<Vec<u8>> {
         write_message(&far, query).await?;
         let answer = read_message(&far).await?;
         let mut idle = self.idle();
@@ -122,7 +125,7 @@ impl Shared {
         Ok(answer)
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<FarStream>> {
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<MaybeSecureStream>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,7 +7,7 @@ use crate::address::{self, Family, RawAddress};
 use crate::errno::{Errno, Result};
 use crate::option;
 pub use crate::option::{
-    SOL_TOU, TOU_ECN, TOU_ECN_ECHO, TOU_INFO, TOU_NONBLOCK, TOU_QLOG, TOU_RETRIES, TouInfo,
+    SOL_TOU, TOU_ECN, TOU_ECN_ECHO, TOU_INFO, TOU_NONBLOCK, TOU_QLOG, TOU_RETRIES,
 };
 use crate::socket::Socket;
 pub use crate::stun::Callback as StunCallback;

@@ -8,7 +8,6 @@
 //! | `table` | maps descriptors to sockets |
 //! | `socket`, `transfer` | behaves like a TCP socket, over [`windlass_tou`] |
 //! | `descriptor` | makes the descriptor readable and writable when its socket is |
-//! | `carrier` | the connection below a socket, secured or not |
 //! | `security`, `session` | keys and TLS; connections with hosts behind NATs |
 //! | `stun` | the callback for STUN messages |
 
@@ -17,7 +16,6 @@
 pub mod abi;
 pub mod abi_session;
 mod address;
-mod carrier;
 mod descriptor;
 mod errno;
 mod lock;

@@ -69,30 +69,29 @@ impl Value {
 /// `struct tou_info`. All fields have 64 bits, so there is no padding and fields can be added.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
-#[expect(missing_docs, reason = "tou.h has them")]
-pub struct TouInfo {
-    pub state: u64,
-    pub mss: u64,
-    pub cwnd: u64,
-    pub ssthresh: u64,
-    pub rtt_ns: u64,
-    pub rto_ns: u64,
-    pub in_flight: u64,
-    pub bytes_acked: u64,
-    pub bytes_received: u64,
-    pub ecn: u64,
-    pub sack: u64,
-    pub data_segments_sent: u64,
-    pub retransmitted_segments: u64,
-    pub acks_sent: u64,
-    pub segments_received: u64,
-    pub timeouts: u64,
-    pub fast_retransmits: u64,
-    pub tail_probes: u64,
-    pub ce_received: u64,
-    pub ece_received: u64,
-    pub ecn_cuts: u64,
-    pub duplicates_received: u64,
+pub(crate) struct TouInfo {
+    state: u64,
+    mss: u64,
+    cwnd: u64,
+    ssthresh: u64,
+    rtt_ns: u64,
+    rto_ns: u64,
+    in_flight: u64,
+    bytes_acked: u64,
+    bytes_received: u64,
+    ecn: u64,
+    sack: u64,
+    data_segments_sent: u64,
+    retransmitted_segments: u64,
+    acks_sent: u64,
+    segments_received: u64,
+    timeouts: u64,
+    fast_retransmits: u64,
+    tail_probes: u64,
+    ce_received: u64,
+    ece_received: u64,
+    ecn_cuts: u64,
+    duplicates_received: u64,
 }
 
 impl TouInfo {
@@ -250,7 +249,7 @@ fn retries(settings: &Settings) -> (u32, u32) {
 
 fn info(socket: &Socket) -> Option<Info> {
     match socket.phase() {
-        Phase::Connected(carrier, _) => carrier.connection().info().ok(),
+        Phase::Connected(stream, _) => stream.connection().info().ok(),
         Phase::Connecting(stream) => stream.info().ok(),
         _ => None,
     }
@@ -310,7 +309,7 @@ fn set_of_tcp(socket: &Arc<Socket>, name: c_int, bytes: &[u8]) -> Result<()> {
             socket.change_settings(|settings| settings.options.nodelay = nodelay);
             // Fails only if the connection has ended.
             let _ = match socket.phase() {
-                Phase::Connected(carrier, _) => carrier.set_nodelay(nodelay),
+                Phase::Connected(stream, _) => stream.set_nodelay(nodelay),
                 Phase::Connecting(stream) => stream.set_nodelay(nodelay),
                 _ => Ok(()),
             };

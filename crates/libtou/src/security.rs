@@ -1,6 +1,5 @@
 //! Keys of hosts, and encryption of a connected socket.
 
-use crate::carrier::Carrier;
 use crate::errno::{Errno, Result};
 use crate::socket::{Phase, Socket};
 use std::path::Path;
@@ -8,7 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 use windlass_identity::{KeyFileError, PublicKey, SecretKey};
-use windlass_tou::secure::{Allow, Identity, SecureStream};
+use windlass_tou::secure::{Allow, Identity, MaybeSecureStream, SecureStream};
 
 /// The longest handshake.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(30);
@@ -41,12 +40,12 @@ impl Socket {
     /// Secures the connection: from then on, the socket's bytes travel encrypted. On a nonblocking
     /// socket the first call begins, and another one returns the outcome.
     pub(crate) fn secure(self: &Arc<Self>, key: &SecretKey, side: &Side) -> Result<PublicKey> {
-        let begun = matches!(self.phase(), Phase::Connected(Carrier::Secure(_), _));
+        let begun = matches!(self.phase(), Phase::Connected(MaybeSecureStream::Secure(_), _));
         if !begun {
             self.begin_securing(key, side)?;
         }
         let secured = self.block_on(true, Some(HANDSHAKE_MAX), |waker| match self.phase() {
-            Phase::Connected(Carrier::Secure(stream), _) => {
+            Phase::Connected(MaybeSecureStream::Secure(stream), _) => {
                 stream.poll_secured(waker).map_err(Errno::from)
             }
             _ => Poll::Ready(Err(Errno(libc::EBADF))),
@@ -62,7 +61,7 @@ impl Socket {
     }
 
     fn begin_securing(&self, key: &SecretKey, side: &Side) -> Result<()> {
-        let Phase::Connected(Carrier::Plain(stream), known) = self.phase() else {
+        let Phase::Connected(MaybeSecureStream::Plain(stream), known) = self.phase() else {
             return Err(Errno(libc::ENOTCONN));
         };
         let identity = Identity::new(key);
@@ -70,6 +69,6 @@ impl Socket {
             Side::Client(peer) => SecureStream::begin_connect(stream, &identity, *peer),
             Side::Server(allow) => SecureStream::begin_accept(stream, &identity, allow),
         };
-        self.set_phase(Phase::Connected(Carrier::Secure(secure?), known))
+        self.set_phase(Phase::Connected(MaybeSecureStream::Secure(secure?), known))
     }
 }

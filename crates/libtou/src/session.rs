@@ -2,7 +2,6 @@
 //! when a connection waits to be accepted.
 
 use crate::address::Family;
-use crate::carrier::Carrier;
 use crate::descriptor::Descriptor;
 use crate::errno::{Errno, Result};
 use crate::settings::Settings;
@@ -12,6 +11,7 @@ use std::task::Poll;
 use std::time::Duration;
 use windlass_identity::PublicKey;
 use windlass_tou::TouStream;
+use windlass_tou::secure::MaybeSecureStream;
 use windlass_tou::session::{Node, NodeOptions, SessionInfo};
 
 impl Socket {
@@ -71,7 +71,7 @@ impl Socket {
 }
 
 fn connected(descriptor: Descriptor, stream: TouStream) -> Arc<Socket> {
-    let phase = Phase::Connected(Carrier::Plain(stream), true);
+    let phase = Phase::Connected(MaybeSecureStream::Plain(stream), true);
     let socket = Socket::with(Family::V6, descriptor, phase, Settings::default());
     socket.sync();
     socket

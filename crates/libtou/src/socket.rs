@@ -1,7 +1,6 @@
 //! A socket, from tou_socket to tou_close.
 
 use crate::address::Family;
-use crate::carrier::Carrier;
 use crate::descriptor::Descriptor;
 use crate::errno::{Errno, Result};
 use crate::lock::lock;
@@ -13,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError};
 use std::task::{Poll, Wake, Waker};
 use std::time::{Duration, Instant};
+use windlass_tou::secure::MaybeSecureStream;
 use windlass_tou::session::{Node, Session};
 use windlass_tou::{Ready, TouListener, TouSocket, TouStream};
 
@@ -53,7 +53,7 @@ pub(crate) enum Phase {
     Finding(Session),
     Connecting(TouStream),
     /// The flag says whether tou_connect has returned 0.
-    Connected(Carrier, bool),
+    Connected(MaybeSecureStream, bool),
     /// Sessions, whose connections are sockets of their own.
     Node(Node),
     Closed,
@@ -104,17 +104,17 @@ impl Socket {
         self.notify_waiters();
         lock(&self.descriptor).close();
         self.stun.set(-1, None, std::ptr::null_mut());
-        let carrier = match &phase {
-            Phase::Connected(carrier, _) => Some(carrier.clone()),
-            Phase::Connecting(stream) => Some(Carrier::Plain(stream.clone())),
+        let stream = match &phase {
+            Phase::Connected(stream, _) => Some(stream.clone()),
+            Phase::Connecting(stream) => Some(MaybeSecureStream::Plain(stream.clone())),
             _ => None,
         };
-        if let (Some(carrier), Some(linger)) = (carrier, linger) {
+        if let (Some(stream), Some(linger)) = (stream, linger) {
             if linger.is_zero() {
-                carrier.connection().abort();
+                stream.connection().abort();
             } else {
                 // tou_close does not report the outcome.
-                let _ = carrier.finish(Some(linger));
+                let _ = stream.finish(Some(linger));
             }
         }
         drop((phase, port));
@@ -189,7 +189,7 @@ impl Socket {
                 Ready { readable: listener.poll_acceptable(waker), ..Ready::default() }
             }
             Phase::Finding(_) | Phase::Connecting(_) => Ready::default(),
-            Phase::Connected(carrier, _) => carrier.poll_ready(waker),
+            Phase::Connected(stream, _) => stream.poll_ready(waker),
             Phase::Node(node) => {
                 Ready { readable: node.poll_acceptable(waker), ..Ready::default() }
             }
@@ -222,7 +222,7 @@ impl Socket {
         }
         let mut port = None;
         let phase = match result {
-            Ok(()) => Phase::Connected(Carrier::Plain(stream.clone()), false),
+            Ok(()) => Phase::Connected(MaybeSecureStream::Plain(stream.clone()), false),
             Err(error) => {
                 inner.error = Some(error);
                 port = if inner.bound { None } else { inner.port.take() };
@@ -346,8 +346,8 @@ impl Socket {
             (inner.phase.clone(), inner.port.as_ref().map(TouSocket::local_addr))
         };
         let (local, peer) = match &phase {
-            Phase::Connected(carrier, _) => {
-                let stream = carrier.connection();
+            Phase::Connected(stream, _) => {
+                let stream = stream.connection();
                 (stream.local_addr().ok(), stream.peer_addr().ok())
             }
             Phase::Connecting(stream) => (stream.local_addr().ok(), stream.peer_addr().ok()),
@@ -365,8 +365,8 @@ impl Socket {
 
     pub(crate) fn peer(&self) -> Result<SocketAddr> {
         let not_connected = Errno(libc::ENOTCONN);
-        let Phase::Connected(carrier, _) = self.phase() else { return Err(not_connected) };
-        let stream = carrier.connection();
+        let Phase::Connected(stream, _) = self.phase() else { return Err(not_connected) };
+        let stream = stream.connection();
         let state = stream.info().map_err(|_| not_connected)?.state;
         if state == windlass_tou::State::Closed {
             return Err(not_connected);

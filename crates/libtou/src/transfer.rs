@@ -1,6 +1,5 @@
 //! Accepting, sending and receiving.
 
-use crate::carrier::Carrier;
 use crate::descriptor::Descriptor;
 use crate::errno::{Errno, Result};
 use crate::socket::{Phase, Socket};
@@ -8,6 +7,7 @@ use libc::c_int;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
+use windlass_tou::secure::MaybeSecureStream;
 
 const SEND_FLAGS: c_int = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
 const RECEIVE_FLAGS: c_int = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
@@ -30,7 +30,7 @@ impl Socket {
         let (stream, peer) = accepted.unwrap_or(Err(Errno(libc::EAGAIN)))?;
         // TCP_NODELAY may have changed after the listener began.
         let _ = stream.set_nodelay(settings.options.nodelay);
-        let phase = Phase::Connected(Carrier::Plain(stream), true);
+        let phase = Phase::Connected(MaybeSecureStream::Plain(stream), true);
         let socket = Socket::with(self.family(), descriptor, phase, settings);
         socket.sync();
         Ok((socket, self.family().mapped(peer)))
@@ -106,7 +106,7 @@ impl Socket {
 
     /// The connection; `None` while it is being opened. Fails with the pending error if there is one,
     /// or with `not_connected`.
-    fn stream(&self, not_connected: c_int) -> Option<Result<Carrier>> {
+    fn stream(&self, not_connected: c_int) -> Option<Result<MaybeSecureStream>> {
         if let Some(error) = self.take_pending_error() {
             return Some(Err(error));
         }
@@ -130,7 +130,7 @@ impl Socket {
 
 /// Ready when at least `wanted` bytes were read or the stream has ended.
 fn poll_receive(
-    stream: Carrier,
+    stream: MaybeSecureStream,
     waker: &Waker,
     buffer: &mut [u8],
     taken: &mut usize,

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::net::TcpListener;
 use windlass_base::Span;
 use windlass_forward::{
-    BoxFuture, Carrier, Dial, ExitPolicy, Expose, FarStream, Forward, Registry, Services, Socks,
+    BoxFuture, Carrier, Dial, ExitPolicy, Expose, Forward, Registry, Services, Socks,
 };
 use windlass_identity::{PublicKey, SecretKey};
 use windlass_tcp::config::KeepAlive;
-use windlass_tou::secure::{Allow, Identity};
+use windlass_tou::secure::{Allow, Identity, MaybeSecureStream};
 use windlass_tou::tokio::AsyncTouStream;
 use windlass_tou::{Options, TouListener};
 
@@ -30,11 +30,14 @@ struct Direct {
 }
 
 impl Dial for Direct {
-    fn dial(&self, peer: PublicKey) -> BoxFuture<'_, io::Result<FarStream>> {
+    fn dial(&self, peer: PublicKey) -> BoxFuture<'_, io::Result<MaybeSecureStream>> {
         self.dials.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             let stream = AsyncTouStream::connect_with(self.to, &options()).await?;
-            FarStream::client(stream.into_std(), self.identity.as_ref(), peer).await
+            let identity = self.identity.as_ref();
+            let stream = MaybeSecureStream::begin_connect(stream.into_std(), identity, peer)?;
+            std::future::poll_fn(|cx| stream.poll_secured(cx.waker())).await?;
+            Ok(stream)
         })
     }
 }

@@ -54,6 +54,7 @@ mod error;
 mod handshake;
 mod identity;
 mod keys;
+mod maybe;
 mod record;
 mod shared;
 mod stream;
@@ -63,10 +64,11 @@ mod tests;
 pub mod tokio;
 mod verifier;
 
-pub use channel::{ROOM_MIN, Receiver, Sender};
+pub use channel::{Receiver, Sender};
 pub use error::Error;
 pub use handshake::Handshake;
 pub use identity::{Allow, Identity};
+pub use maybe::MaybeSecureStream;
 pub use stream::SecureStream;
 
 pub use windlass_identity::{PublicKey, SecretKey};
