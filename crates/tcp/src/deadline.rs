@@ -1,3 +1,5 @@
+//! A deadline in eight bytes, without the tag of an `Option`.
+
 use windlass_base::Time;
 
 /// The time at which a timer expires, if it runs.

@@ -16,7 +16,7 @@ pub struct RangeSet {
 impl RangeSet {
     /// The largest number of ranges in a set. It bounds the memory to 16 KiB and far exceeds the
     /// number of holes in a usual window.
-    pub const MAX_RANGES: usize = 1024;
+    pub(crate) const MAX_RANGES: usize = 1024;
 
     /// The empty set; allocates nothing.
     pub const fn new() -> RangeSet {
@@ -43,6 +43,7 @@ impl RangeSet {
         let held: u64 = self.ranges[first..last].iter().map(|r| r.end - r.start).sum();
         let start = range.start.min(self.ranges[first].start);
         let end = range.end.max(self.ranges[last - 1].end);
+        // The first of the ranges in contact takes the place of all.
         self.ranges[first] = start..end;
         self.ranges.drain(first + 1..last);
         Some(end - start - held)
@@ -71,6 +72,7 @@ impl RangeSet {
         let held: u64 = self.ranges[first..last].iter().map(|r| r.end - r.start).sum();
         let before = self.ranges[first].start..range.start;
         let after = range.end..self.ranges[last - 1].end;
+        // A hole inside of one range makes two.
         let room = self.ranges.len() < Self::MAX_RANGES || last - first > 1;
         let after = if room || before.is_empty() { after } else { 0..0 };
         let kept = [before, after].into_iter().filter(|r| !r.is_empty());
@@ -83,6 +85,7 @@ impl RangeSet {
     pub fn gaps(&self, window: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let from = self.ranges.partition_point(|r| r.end <= window.start);
         let inside = self.ranges[from..].iter().take_while(move |r| r.start < window.end);
+        // Each gap lies between the end of one range and the start of the next.
         let ends = inside.clone().map(|r| r.end);
         let starts = inside.map(|r| r.start).chain([window.end]);
         core::iter::once(window.start)

@@ -115,6 +115,7 @@ impl Stream {
         debug_assert_eq!(payload.len(), segment.payload_len as usize);
         let Accepted { stream_offset, skip, len } =
             self.connection.handle_segment(now, segment, ecn, observer);
+        // The engine has left out bytes that were stored before, and those outside of the window.
         if let Some(kept) = payload.get(skip as usize..skip as usize + len as usize) {
             self.incoming.store(self.connection.bytes_read(), stream_offset, kept);
         }
@@ -177,6 +178,7 @@ impl Ring {
         if len <= size {
             return size;
         }
+        // Doubling keeps the cost of copying in proportion to the data.
         len.next_power_of_two().max(RING_BYTES_MIN).min(self.capacity.max(len))
     }
 
@@ -191,6 +193,7 @@ impl Ring {
             capacity: self.capacity,
             end: self.end,
         };
+        // The application, or the peer, has the bytes before `needed_from`.
         let kept = self.end.saturating_sub(needed_from).min(self.bytes.len() as u64);
         let [a, b] = self.slices(needed_from, kept);
         larger.put(needed_from, a);

@@ -1,3 +1,5 @@
+//! An end of CUBIC's slow start; `exit` chooses between this and `hystart`.
+
 use super::Ack;
 use windlass_base::{Span, Time};
 

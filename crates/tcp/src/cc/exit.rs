@@ -1,3 +1,5 @@
+//! The choice of how CUBIC leaves slow start: `hystart`, `ack_trains`, or losses alone.
+
 use super::ack_trains::AckTrains;
 use super::hystart::{HyStartPlusPlus, Pace};
 use super::{Ack, CongestionCause, Window};

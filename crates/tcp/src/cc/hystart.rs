@@ -1,3 +1,5 @@
+//! An end of CUBIC's slow start; `exit` chooses between this and `ack_trains`.
+
 use super::Ack;
 use windlass_base::Span;
 

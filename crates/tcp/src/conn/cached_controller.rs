@@ -1,3 +1,6 @@
+//! The congestion controller as the engine calls it: for ACKs (`acknowledge`), for congestion
+//! (`congestion`) and to take a reduction back (`undo`).
+
 use crate::cc::{
     Ack, Congestion, Controller, ControllerState, Engine, FastRecovery, TRACE_VALUES, TraceValue,
 };

@@ -1,3 +1,5 @@
+//! The limit of challenge ACKs, which `validate` asks before it has one sent.
+
 use windlass_base::{Span, Time};
 
 /// The most challenge ACKs per `WINDOW`, which bounds the answers to a flood of forged segments

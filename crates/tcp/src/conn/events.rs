@@ -1,3 +1,6 @@
+//! Events and errors that a connection reports to the application, and the queue for
+//! `Connection::poll_event`.
+
 /// An event for the application.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

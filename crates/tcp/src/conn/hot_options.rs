@@ -1,3 +1,5 @@
+//! Options of the config for the path that each segment takes.
+
 use crate::Config;
 use crate::config::Growth;
 

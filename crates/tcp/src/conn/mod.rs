@@ -502,6 +502,7 @@ impl Connection {
         match self.state {
             State::Listen => self.handle_in_listen(now, segment),
             State::SynSent => self.handle_in_syn_sent(now, segment),
+            // RFC 9293 §3.10.7.1: CLOSED answers by a reset.
             _ if self.pending.reset.is_none() => {
                 self.pending.reset = segment.reset_reply().map(Box::new);
             }

@@ -27,6 +27,8 @@ impl Connection {
     /// Begins a reduction after the controller has cut a window of `prior` bytes.
     pub(super) fn begin_reduction(&mut self, prior: u64) {
         let target = self.congestion.cwnd_bytes();
+        // Without SACK an ACK does not say how much was delivered; without congestion control no
+        // window is reduced.
         if self.options.prr && self.agreed.sack && target < UNLIMITED {
             let sent = self.stats.data_segments_sent;
             self.recovery.reduction = Some(Reduction::new(prior, target, sent));
@@ -44,6 +46,7 @@ impl Connection {
     pub(super) fn reduce_by_ack(&mut self, before: Before) {
         let delivered = self.arrived().saturating_sub(before.arrived);
         let advanced = self.tx.una > before.una;
+        // RFC 9937: SafeACK, an advance of SND.UNA without a sign of further losses.
         let safe = advanced && self.recovery.rack.lost_bytes() <= before.lost;
         if delivered > 0 {
             self.reduce(delivered, safe);

@@ -1,3 +1,6 @@
+//! The sending side's variables. `transmit` reads them to decide, `emit` moves SND.NXT, `acknowledge`
+//! moves SND.UNA and the window.
+
 use crate::SeqNumber;
 use crate::config::RttSampling;
 use crate::recovery::Timing;
@@ -83,12 +86,15 @@ impl Sender {
 
     /// Bytes of the stream acknowledged.
     pub(crate) fn bytes_acked(&self) -> u64 {
+        // The positions of the SYN and of the FIN are no bytes of the stream.
         self.una.min(self.written).saturating_sub(1)
     }
 
     /// Takes a window of `window` bytes from `ack` on, which the peer announced.
     pub(crate) fn set_window(&mut self, ack: u64, window: u64) {
+        // RFC 9293 §3.10.7.4, fifth: SND.WND is an offset from the ACK number.
         self.edge = ack + window;
+        // RFC 9293 §3.8.6.2.1: Max(SND.WND), by which small segments are judged.
         self.max_window = self.max_window.max(window);
     }
 

@@ -60,6 +60,7 @@ impl Connection {
             Some(data) => data,
             None => self.last_segment()?,
         };
+        // Karn's rule: the ACK of a copy gives no RTT sample (RFC 6298 §3).
         if again {
             self.tx.timing.drop_from(data.from);
         }

@@ -1,3 +1,8 @@
+//! The timers of a connection: their deadlines, and the steps when one expires.
+//!
+//! `Connection::handle_timeout` runs those that are due. Sending (`emit`), ACKs (`acknowledge`) and
+//! RACK (`rack`) arm them; the delayed ACK has its deadline in the receiver's `ack_schedule`.
+
 use super::trace::Signals;
 use super::{Connection, Error, State};
 use crate::cc::CongestionCause;
@@ -102,6 +107,7 @@ impl Connection {
             self.stats.timeouts += 1;
             self.signals |= Signals::TIMEOUT;
             self.rtt.back_off();
+            // The SYN goes out again; its ACK gives no RTT sample (RFC 6298 §3).
             self.tx.nxt = 0;
             self.tx.timing.forget();
         }
@@ -114,6 +120,7 @@ impl Connection {
         if self.timers.retries <= max {
             return true;
         }
+        // RFC 9293 §3.8.3: the limit R2 ends the connection.
         self.finish(Some(Error::TimedOut));
         false
     }
@@ -189,6 +196,7 @@ impl Connection {
     /// §3.8.6.1).
     fn persist_timeout(&mut self, _now: Time) {
         if self.count_retry(self.config.timers.max_retries) {
+            // RFC 9293 §3.8.6.1: the interval between probes grows exponentially.
             self.rtt.back_off();
             self.pending.window_probe = true;
         }

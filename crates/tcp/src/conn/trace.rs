@@ -1,3 +1,6 @@
+//! Events for an observer. Each call from outside into a connection takes a [`Snapshot`] before, and
+//! publishes the differences afterwards.
+
 use super::{Connection, Run, State};
 use crate::cc::{CongestionCause, ControllerState};
 use crate::observer::{Observer, TraceEvent};

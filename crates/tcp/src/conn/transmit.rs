@@ -67,6 +67,7 @@ impl Connection {
 
     #[cold]
     fn fill_whatever_the_state(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
+        // First of all: it ends the peer's connection, where anything later would be a stray.
         if let Some(mut reset) = self.pending.reset.take() {
             *run = Run::bare(*reset);
             if core::mem::take(&mut self.pending.second_reset) {
@@ -77,12 +78,14 @@ impl Connection {
         }
         match self.state {
             State::Closed | State::Listen => return false,
+            // RFC 6298 §5.4: a timeout has set SND.NXT back for the SYN to be sent again.
             State::SynSent | State::SynReceived if self.tx.una == 0 && self.tx.nxt == 0 => {
                 self.fill_syn(now, run);
             }
             State::SynSent | State::SynReceived if self.tx.una == 0 => {
                 return self.fill_due_ack(now, run);
             }
+            // RFC 9293 §3.10.7.4, fifth: a retransmitted FIN of the peer is acknowledged again.
             State::TimeWait => return self.fill_due_ack(now, run),
             _ => return self.fill_synchronized(now, max, run),
         }
@@ -98,6 +101,7 @@ impl Connection {
     }
 
     fn fill_synchronized(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
+        // RFC 5681 §2: an ACK with data is no duplicate ACK, so this one is not left to data.
         if self.rx.acks.is_pure_ack_due() {
             self.fill_ack(now, run);
         } else if let Some(data) = self.next_data(now, max) {
@@ -127,11 +131,13 @@ impl Connection {
                 false => self.retransmit_lost(self.tx.una, self.tx.max),
             };
         }
+        // RFC 8985 §7.3: a probe leaves whatever the congestion window.
         if core::mem::take(&mut self.pending.tail_probe)
             && let Some(probe) = self.probe_tail()
         {
             return Some(probe);
         }
+        // RFC 5682 §2.1 step 2b: new data asks whether the flight is lost or late.
         if let Frto::SecondAck(left) = self.recovery.frto {
             return self.probe_for_timeout(left);
         }
@@ -209,6 +215,7 @@ impl Connection {
             return None;
         }
         let mss = u64::from(self.agreed.mss);
+        // RFC 5681 §3.1: cwnd and the peer's window, the smaller one.
         let room = self.window_in_force().saturating_sub(self.pipe()).min(tx.window_left());
         let mut left = tx.written.saturating_sub(tx.nxt);
         if tx.nxt < tx.max
@@ -219,6 +226,7 @@ impl Connection {
         if left == 0 {
             return self.bare_fin();
         }
+        // RFC 9293 §3.8.6.2.1, condition 1: a full segment is sent.
         if room.min(left) >= mss {
             // An ACK of one segment usually allows one segment. This case needs no division, which
             // would cost more than the rest of this function.
@@ -277,6 +285,7 @@ impl Connection {
                 && tx.nxt >= tx.max;
             return !held_back;
         }
+        // RFC 9293 §3.8.6.2.1, condition 3: half of the largest window of the peer (Fs = 1/2).
         let limited_by_peer = small == tx.window_left() && small < u64::from(self.agreed.mss);
         // Retransmissions are not held back: the window admitted them before.
         limited_by_peer && (2 * small >= tx.max_window || tx.nxt < tx.max)
@@ -311,6 +320,7 @@ impl Connection {
 
     /// True if the peer's window holds data back and no data in flight will bring an ACK.
     pub(super) fn window_closed(&self) -> bool {
+        // A FIN may be all that waits, so the states after CLOSE count.
         let can_send = matches!(
             self.state,
             State::Established

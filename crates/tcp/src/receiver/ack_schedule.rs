@@ -1,3 +1,6 @@
+//! When the next ACK is due. `conn::deliver` reports arrivals, `conn::transmit` asks whether an ACK is
+//! due, and `conn::emit` reports the ACK that was sent.
+
 use crate::config::AckPolicy;
 use crate::deadline::Deadline;
 use windlass_base::{Span, Time};
@@ -109,6 +112,7 @@ impl AckSchedule {
         if self.unacked_bytes >= 2 * u64::from(self.largest_segment) {
             return self.send_ack_now();
         }
+        // RFC 9293 §3.8.6.3: the first segment waits, for less than half a second.
         if self.due == Due::Never {
             self.due = Due::At(now + max);
         }
@@ -132,6 +136,8 @@ impl AckSchedule {
             && deadline <= now
         {
             self.due = Due::Now;
+            // No answer came in time, so the next ACK does not wait for one (Linux leaves pingpong
+            // mode, too).
             self.answers = false;
         }
     }
@@ -169,6 +175,7 @@ impl AckSchedule {
     /// Records that an ACK for `ack` was sent.
     pub(crate) fn sent(&mut self, ack: u64, nxt: u64) {
         self.parts_left = self.parts_left.saturating_sub(1);
+        // ACK division: the next part acknowledges more of the same data.
         if self.parts_left > 0 && ack < nxt {
             return;
         }

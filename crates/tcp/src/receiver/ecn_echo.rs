@@ -1,3 +1,6 @@
+//! ECE of outgoing ACKs (RFC 3168 §6.1.3): `conn::deliver` reports marks, and `conn::emit`
+//! asks for each ACK.
+
 use crate::config::{EcnConfig, EcnEcho};
 
 /// Decides which ACKs carry ECE, the echo of CE.

@@ -1,3 +1,6 @@
+//! Positions of the incoming stream that have arrived. The bytes themselves are with the carrier
+//! ([`Stream`](crate::stream::Stream)).
+
 use crate::{RangeSet, SackBlocks, SeqNumber};
 use core::ops::Range;
 
@@ -107,6 +110,7 @@ impl Reassembly {
         if range.start > self.nxt {
             return self.insert_beyond_gap(range);
         }
+        // RFC 2883 §4.2: a part of the segment had arrived before.
         if range.start < self.nxt {
             self.duplicate = Some(range.start..self.nxt);
         }
@@ -120,6 +124,7 @@ impl Reassembly {
 
     fn insert_beyond_gap(&mut self, range: Range<u64>) -> Arrival {
         match self.pieces.insert(range.clone()) {
+            // A peer could make holes without end: the data is dropped, and comes again later.
             None => Arrival::Refused,
             Some(0) => {
                 self.duplicate = Some(range);
@@ -141,6 +146,7 @@ impl Reassembly {
 
     /// Records the peer's FIN at `position`. False if that contradicts the data or an earlier FIN.
     pub(crate) fn set_fin(&mut self, position: u64) -> bool {
+        // Data behind its end: a faulty peer, or a forged FIN.
         if self.pieces.end().is_some_and(|end| end > position) || self.nxt > position {
             return false;
         }
@@ -170,6 +176,7 @@ impl Reassembly {
         if let Some(duplicate) = self.duplicate.take() {
             blocks.push(isn.at(duplicate.start), isn.at(duplicate.end));
         }
+        // Pieces that have merged are named once, though several starts lead to them.
         let mut listed = [u64::MAX; SackBlocks::MAX];
         let recent = self.recent.iter().filter_map(|start| self.pieces.range_at(*start));
         for piece in recent.chain(self.pieces.as_slice().iter().cloned()) {

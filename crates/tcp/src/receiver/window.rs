@@ -1,3 +1,5 @@
+//! The window field of outgoing segments, and the edge beyond which `conn::validate` takes nothing.
+
 use crate::segment::wire::MAX_WINDOW_SHIFT;
 
 /// The window that this end announces (RFC 9293 §3.8.6, RFC 7323 §2).

@@ -1,3 +1,6 @@
+//! The phase of a connection's repair and its variables, which `conn::congestion`, `conn::timers` and
+//! `conn::acknowledge` change.
+
 use super::scoreboard::{DUP_THRESH, Scoreboard};
 use super::{Frto, Rack, Reduction, Undo};
 use crate::cc::CongestionCause;

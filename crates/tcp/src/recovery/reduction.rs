@@ -1,3 +1,5 @@
+//! PRR's arithmetic. `conn::reduction` calls it with each ACK of a recovery.
+
 /// Proportional rate reduction (PRR, RFC 9937 §6, in the form of Linux). Instead of an immediate
 /// cut, the sender reduces the data in flight to ssthresh over a round trip, in proportion to the
 /// segments that arrive.

@@ -1,3 +1,6 @@
+//! The retransmission timeout. ACKs give RTT samples (`conn::acknowledge`, `conn::handshake`,
+//! `conn::rack`); `conn::timers` backs it off.
+
 use crate::config::{Clock, RtoConfig, RtoFloor, RtoRule};
 use windlass_base::{Span, Time};
 

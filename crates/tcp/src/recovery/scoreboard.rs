@@ -1,3 +1,6 @@
+//! The SACK scoreboard. `conn::acknowledge` enters blocks; `conn::transmit` asks it for the next
+//! segment of a repair without RACK.
+
 use crate::RangeSet;
 use core::ops::Range;
 

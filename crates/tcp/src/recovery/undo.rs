@@ -1,3 +1,6 @@
+//! The state before a reduction and the evidence against it. `conn::undo` records and judges, and
+//! restores it.
+
 use super::{Delivered, Timing};
 use crate::RangeSet;
 use crate::cc::{CongestionCause, Controller};

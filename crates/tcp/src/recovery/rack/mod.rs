@@ -1,3 +1,6 @@
+//! Loss detection by time. `conn::rack` reports deliveries and retransmissions, and asks for what is
+//! lost; this module holds no timer and sends nothing.
+
 use super::Timing;
 use crate::RangeSet;
 use alloc::collections::VecDeque;

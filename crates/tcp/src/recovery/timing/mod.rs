@@ -1,3 +1,6 @@
+//! Send times of segments. `conn::emit` enters them, `conn::acknowledge` takes RTT samples from them,
+//! and RACK compares them.
+
 use crate::config::RttSampling;
 use alloc::collections::VecDeque;
 use core::ops::Range;
@@ -105,6 +108,7 @@ impl Timing {
         let mut timed = Timed::Nothing;
         while let Some(flight) = self.sent.front_mut() {
             if flight.end() > ack {
+                // The ACK covers whole segments of the flight; the others are still timed.
                 if flight.first_end() <= ack {
                     timed = Timed::Sent(flight.sent);
                     flight.begin_at(ack);

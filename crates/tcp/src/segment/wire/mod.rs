@@ -130,6 +130,7 @@ pub fn parse_options(mut rest: &[u8]) -> Result<Options, WireError> {
 fn take_option(options: &mut Options, kind: u8, body: &[u8]) {
     match (kind, body) {
         (kind::MSS, [_, _]) => options.mss = Some(be16(body, 0)),
+        // RFC 7323 §2.3: a shift of more than 14 counts as 14.
         (kind::WINDOW_SCALE, [shift]) => options.window_scale = Some(MAX_WINDOW_SHIFT.min(*shift)),
         (kind::SACK_PERMITTED, []) => options.sack_permitted = true,
         (kind::TIMESTAMPS, [_, _, _, _, _, _, _, _]) => {
@@ -137,6 +138,7 @@ fn take_option(options: &mut Options, kind: u8, body: &[u8]) {
             options.timestamps = Some(Timestamps { value, echo_reply });
         }
         (kind::SACK, [_, ..]) if body.len().is_multiple_of(8) => options.sack = parse_sack(body),
+        // RFC 9293 §3.1, MUST-6: unknown options are ignored. So are known ones of a wrong length.
         _ => {}
     }
 }
@@ -165,6 +167,7 @@ pub fn emit_options(options: &Options, out: &mut [u8]) -> usize {
     if options.sack_permitted {
         out.put(&[kind::SACK_PERMITTED, 2]);
     }
+    // Both together fill three words, and each alone leaves two bytes (RFC 7323 appendix A).
     if options.sack_permitted != options.timestamps.is_some() {
         out.put(&[kind::NOP, kind::NOP]);
     }
