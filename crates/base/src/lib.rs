@@ -58,7 +58,7 @@ mod token_bucket;
 
 pub use deadlines::Deadlines;
 pub use ecn::Ecn;
-pub use printable::{Printable, is_unprintable, printable, printable_lines};
+pub use printable::{is_unprintable, printable, printable_lines};
 pub use rate::BitRate;
 pub use rng::Rng;
 pub use time::{Span, Time};

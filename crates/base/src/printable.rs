@@ -11,21 +11,21 @@ pub fn is_unprintable(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
 
-/// A text that its author does not control the log or the terminal with: a peer, a server, a
-/// program. Unprintable characters appear as JSON writes them, such as `\u001b`; line ends as `\n`.
-#[derive(Clone, Copy, Debug)]
-pub struct Printable<'a> {
+/// Displays a text with its unprintable characters as JSON writes them.
+struct Printable<'a> {
     text: &'a str,
     keeps_lines: bool,
 }
 
-/// The text as one line.
-pub fn printable(text: &str) -> Printable<'_> {
+/// A text of a peer, a server or a program as one line, with which its author does not control the
+/// log or the terminal. Unprintable characters appear as JSON writes them, such as `\u001b`; line
+/// ends as `\n`.
+pub fn printable(text: &str) -> impl fmt::Display + '_ {
     Printable { text, keeps_lines: false }
 }
 
-/// The text with its line ends and tabs, for a whole output.
-pub fn printable_lines(text: &str) -> Printable<'_> {
+/// As [`printable`], but with its line ends and tabs, for a whole output.
+pub fn printable_lines(text: &str) -> impl fmt::Display + '_ {
     Printable { text, keeps_lines: true }
 }
 

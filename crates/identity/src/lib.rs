@@ -23,7 +23,7 @@ mod public_key;
 mod secret_key;
 
 pub use key_file::{KeyFileError, default_path, load, load_or_create};
-pub use public_key::{BadSignature, NotEd25519, ParseKeyError, PublicKey, WeakKey};
+pub use public_key::{BadSignature, NotEd25519, ParseKeyError, PublicKey};
 pub use secret_key::{NoRandomness, SecretKey};
 
 /// The examples of the README as doc tests.

@@ -14,7 +14,7 @@ const SPKI_PREFIX: [u8; 12] =
 /// An Ed25519 public key: the name of a host.
 ///
 /// Its text form is RFC 4648 base32 in lower case without padding, 52 characters. Parsing takes
-/// upper case too. Keys for which anyone can forge signatures are refused, see [`WeakKey`]. Other
+/// upper case too. Keys for which anyone can forge signatures are refused. Other
 /// bytes are not checked to be a point of the curve: bytes that are no point verify no signature.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublicKey([u8; PublicKey::LEN]);
@@ -27,13 +27,11 @@ impl PublicKey {
     /// Length of the SubjectPublicKeyInfo in bytes.
     const SPKI_LEN: usize = SPKI_PREFIX.len() + Self::LEN;
 
-    /// The key with these bytes (RFC 8032, section 5.1.2).
-    ///
-    /// # Errors
-    ///
-    /// [`WeakKey`] if anyone could sign with it, or if it is not the only encoding of its point.
-    pub fn from_bytes(bytes: [u8; Self::LEN]) -> Result<Self, WeakKey> {
-        if is_weak(&bytes) { Err(WeakKey) } else { Ok(Self(bytes)) }
+    /// The key with these bytes (RFC 8032, section 5.1.2). `None` if they do not identify exactly one
+    /// host. Either the point is of small order, so that one signature is valid for every message and
+    /// anyone can make it; or the point has another encoding too.
+    pub fn from_bytes(bytes: [u8; Self::LEN]) -> Option<Self> {
+        (!is_weak(&bytes)).then_some(Self(bytes))
     }
 
     /// The bytes of the key (RFC 8032, section 5.1.2).
@@ -77,7 +75,7 @@ impl PublicKey {
     pub fn from_spki_der(der: &[u8]) -> Result<Self, NotEd25519> {
         let key = der.strip_prefix(&SPKI_PREFIX).ok_or(NotEd25519)?;
         let key = key.try_into().map_err(|_| NotEd25519)?;
-        Self::from_bytes(key).map_err(|_| NotEd25519)
+        Self::from_bytes(key).ok_or(NotEd25519)
     }
 }
 
@@ -142,7 +140,7 @@ impl FromStr for PublicKey {
         }
         let mut key = [0; Self::LEN];
         match BASE32_NOPAD_NOCASE.decode_mut(text.as_bytes(), &mut key) {
-            Ok(_) => Self::from_bytes(key).map_err(|_| ParseKeyError::Weak),
+            Ok(_) => Self::from_bytes(key).ok_or(ParseKeyError::Weak),
             Err(partial) if partial.error.kind == DecodeKind::Trailing => {
                 Err(ParseKeyError::LastCharacter)
             }
@@ -162,7 +160,7 @@ pub enum ParseKeyError {
     Character(char),
     /// The last character has bits that no key of 32 bytes has.
     LastCharacter,
-    /// The key is a [`WeakKey`].
+    /// The key is weak: see [`PublicKey::from_bytes`].
     Weak,
 }
 
@@ -176,25 +174,14 @@ impl fmt::Display for ParseKeyError {
             Self::LastCharacter => {
                 f.write_str("a public key ends in 'a' or 'q'; this one is mistyped")
             }
-            Self::Weak => WeakKey.fmt(f),
+            Self::Weak => f.write_str(
+                "not a host's public key: anyone can sign with it, or it has a second text",
+            ),
         }
     }
 }
 
 impl Error for ParseKeyError {}
-
-/// The bytes do not identify exactly one host. Either the point is of small order, so that one signature
-/// is valid for every message and anyone can make it; or the point has another encoding too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WeakKey;
-
-impl fmt::Display for WeakKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a host's public key: anyone can sign with it, or it has a second text")
-    }
-}
-
-impl Error for WeakKey {}
 
 /// The signature does not match the key and message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -292,7 +279,7 @@ mod tests {
     fn a_key_of_small_order_is_refused_in_every_form() {
         assert_eq!(small_order().len(), 14);
         for bytes in small_order() {
-            assert_eq!(PublicKey::from_bytes(bytes), Err(WeakKey), "{bytes:02x?}");
+            assert_eq!(PublicKey::from_bytes(bytes), None, "{bytes:02x?}");
             let text = PublicKey(bytes).to_string();
             assert_eq!(text.parse::<PublicKey>(), Err(ParseKeyError::Weak), "{text}");
             assert_eq!(PublicKey::from_spki_der(&PublicKey(bytes).to_spki_der()), Err(NotEd25519));
@@ -308,9 +295,9 @@ mod tests {
     #[test]
     fn a_second_encoding_of_a_point_is_refused() {
         // RFC 8032, section 5.1.3, step 1: y = p + 3 stands for y = 3.
-        assert_eq!(PublicKey::from_bytes(ends(0xf0, 0xff, 0x7f)), Err(WeakKey));
-        assert!(PublicKey::from_bytes(ends(3, 0, 0)).is_ok());
-        assert!(PublicKey::from_bytes(ends(0xeb, 0xff, 0x7f)).is_ok());
+        assert_eq!(PublicKey::from_bytes(ends(0xf0, 0xff, 0x7f)), None);
+        assert!(PublicKey::from_bytes(ends(3, 0, 0)).is_some());
+        assert!(PublicKey::from_bytes(ends(0xeb, 0xff, 0x7f)).is_some());
     }
 
     proptest! {

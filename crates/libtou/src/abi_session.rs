@@ -24,9 +24,9 @@ use windlass_tou::session::{
 /// The length of a key's text, with the final zero.
 pub const TOU_KEY_SIZE: usize = 53;
 /// Use relays only, and do not tell peers this host's addresses.
-pub const TOU_SESSION_RELAY_ONLY: c_int = 1;
+const TOU_SESSION_RELAY_ONLY: c_int = 1;
 /// Any host may connect.
-pub const TOU_SESSION_ANYONE: c_int = 2;
+const TOU_SESSION_ANYONE: c_int = 2;
 
 /// `struct tou_security`.
 #[repr(C)]

@@ -1,3 +1,5 @@
+//! Errors of Rust as errno, which `abi` sets.
+
 use libc::c_int;
 use std::io::{self, ErrorKind};
 

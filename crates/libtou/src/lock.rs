@@ -1,3 +1,5 @@
+//! One way to lock, for all modules.
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Locks a mutex and ignores poisoning: the guarded data is consistent wherever a panic can occur.

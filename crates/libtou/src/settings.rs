@@ -1,3 +1,5 @@
+//! The options of a socket before and after it connects; `option` reads and writes them.
+
 use std::time::Duration;
 use windlass_tou::{KeepAlive, Options, Span};
 

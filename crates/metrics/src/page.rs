@@ -1,3 +1,5 @@
+//! The text of a page of metrics, in the exposition format of Prometheus.
+
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 

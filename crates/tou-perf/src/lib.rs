@@ -22,7 +22,7 @@ pub use error::Error;
 pub use figures::{Figures, Interval, StreamFigures, bit_per_s, sum};
 pub use message::{Direction, Limit, STREAMS_MAX, Test};
 pub use open_streams::OpenStreams;
-pub use server::{BACKLOG, Controllers, FinishedTest, MakeController, Server};
+pub use server::{BACKLOG, Controllers, FinishedTest, Server};
 pub use transfer::{Outcome, TestStream};
 
 use windlass_tou::{KeepAlive, Span};

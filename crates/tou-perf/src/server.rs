@@ -21,7 +21,7 @@ pub const BACKLOG: usize = 256;
 const INTERVAL: Duration = Duration::from_secs(3600);
 
 /// Makes the controller with a name.
-pub type MakeController = dyn Fn(&str) -> io::Result<Arc<dyn ControllerFactory>> + Send + Sync;
+type MakeController = dyn Fn(&str) -> io::Result<Arc<dyn ControllerFactory>> + Send + Sync;
 
 type OnRefused = dyn Fn(SocketAddr, &str) + Send + Sync;
 

@@ -14,7 +14,8 @@
 
 mod session;
 
-pub use session::{SESSION_COOKIE, SESSION_PREFIX_LEN, SessionPeer};
+pub use session::SessionPeer;
+use session::{SESSION_COOKIE, SESSION_PREFIX_LEN};
 
 use std::fmt;
 use std::net::SocketAddr;

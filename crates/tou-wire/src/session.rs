@@ -7,9 +7,9 @@
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// The magic cookie of a session's datagrams, in bytes 4 to 7.
-pub const SESSION_COOKIE: u32 = 0x5e55_104e;
+pub(crate) const SESSION_COOKIE: u32 = 0x5e55_104e;
 /// Bytes before the segment in a session's datagram.
-pub const SESSION_PREFIX_LEN: usize = 8;
+pub(crate) const SESSION_PREFIX_LEN: usize = 8;
 
 /// The first 64 bits of virtual addresses: a part of the block for discarded packets (RFC 6666).
 /// No host has such an address.

@@ -99,6 +99,7 @@ impl Handle {
             ready.readable |= reading_closed;
             ready.failed = failed;
             if !ready.writable {
+                // The engine reports room only after a write that did not fit, or this.
                 stream.connection_mut().request_room();
                 state.wait(self.id, true, waker);
             }
@@ -123,6 +124,7 @@ impl Handle {
             match stream.read(buffer) {
                 Ok(0) if !buffer.is_empty() => self.wait(state, false, waker),
                 Ok(taken) => Poll::Ready(Ok(taken)),
+                // The end of the stream. An error that caused it is reported once, like SO_ERROR.
                 Err(_) => Poll::Ready(self.take_error(state).map_or(Ok(0), Err)),
             }
         })
@@ -219,6 +221,7 @@ impl Handle {
                 connection.close(now);
             }
             if how != Shutdown::Write {
+                // SHUT_RD tells the peer nothing: its data is acknowledged and dropped.
                 connection.discard_incoming();
                 if let Some(data) = state.endpoint.data_mut(self.id) {
                     data.reading_closed = true;

@@ -1,3 +1,5 @@
+//! Copies of a connection's state for applications, taken under the port's lock.
+
 use std::time::Duration;
 use windlass_base::Span;
 use windlass_tcp::conn::Stats;

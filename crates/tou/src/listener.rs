@@ -1,3 +1,5 @@
+//! Sockets that listen. The I/O thread completes handshakes; a thread in `accept` waits for one.
+
 use crate::driver::{PortRef, block_on};
 use crate::handle::canonical;
 use crate::stream::TouStream;

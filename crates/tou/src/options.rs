@@ -1,3 +1,5 @@
+//! The options of the API, and the engine's config that follows from them.
+
 use crate::endpoint::{Limits, longer_headers};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;

@@ -1,3 +1,5 @@
+//! Ports without a connection yet: for STUN, and to listen or connect from a given port.
+
 use crate::driver::{Callback, Port, PortRef};
 use crate::endpoint::{ConnectError, Counters};
 use crate::listener::TouListener;

@@ -1,3 +1,5 @@
+//! Blocking and nonblocking streams: timeouts and modes of std's sockets over a `handle`.
+
 use crate::driver::{PortRef, block_on};
 use crate::endpoint::ConnectionId;
 use crate::handle::Handle;
@@ -152,22 +154,6 @@ impl TouStream {
     /// [`ErrorKind::InvalidInput`] for a timeout of zero.
     pub fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         store(&self.0.write_timeout, timeout)
-    }
-
-    /// The longest time that a read waits; see [`TouStream::set_read_timeout`].
-    ///
-    /// # Errors
-    /// Never fails. It returns a `Result` like [`std::net::TcpStream::read_timeout`].
-    pub fn read_timeout(&self) -> io::Result<Option<Duration>> {
-        Ok(load(&self.0.read_timeout))
-    }
-
-    /// The longest time that a write waits; see [`TouStream::set_write_timeout`].
-    ///
-    /// # Errors
-    /// Never fails. It returns a `Result` like [`std::net::TcpStream::write_timeout`].
-    pub fn write_timeout(&self) -> io::Result<Option<Duration>> {
-        Ok(load(&self.0.write_timeout))
     }
 }
 

@@ -402,11 +402,11 @@ impl<'a> World<'a> {
     }
 
     fn send_own(&mut self, host: usize, outgoing: Outgoing) {
-        let Outgoing { channel, local, to, bytes, near } = outgoing;
+        let Outgoing { channel, local, to, bytes, ttl } = outgoing;
         let ip = local.unwrap_or(self.network.addresses[host]);
         let from = SocketAddr::new(ip, PORT);
         match channel {
-            Channel::Udp if near => {
+            Channel::Udp if ttl.is_some() => {
                 self.note(|| format!("host {host} opens its NAT to {to}"));
                 let packet = Packet { from, to, ecn: Ecn::NotEct, bytes };
                 self.network.open_nat(self.now, host, &packet);

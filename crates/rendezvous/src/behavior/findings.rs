@@ -124,6 +124,7 @@ impl Findings {
             // The tests come with the most open filter first.
             Some(_) if dependence == Independent => Some(Independent),
             Some(_) => before.map(|before| before.min(dependence)),
+            // RFC 5780, section 4.4: no answer from elsewhere yet, so the strictest filter is assumed.
             None if dependence == Independent => Some(AddressAndPort),
             None => before,
         };
@@ -143,6 +144,7 @@ impl Findings {
     pub(super) fn conclude_mapping(&mut self, towards_port: Option<SocketAddr>) {
         let (Some(first), Some(address)) = (self.mapped, self.towards_address) else { return };
         self.mapping = match towards_port {
+            // RFC 5780, section 4.3: tests I and II, then II and III.
             _ if first == address => Some(Independent),
             Some(port) if port == address => Some(Address),
             Some(_) => Some(AddressAndPort),

@@ -142,6 +142,7 @@ impl Discovery {
             return;
         }
         if probe.test == Test::Contact {
+            // Later tests wait for a few of these round trips instead of half a second.
             self.rto = probe.round_trip(now).saturating_mul(RTO_PER_RTT);
             self.rto = self.rto.max(MIN_RTO).min(INITIAL_RTO);
         }
@@ -163,6 +164,7 @@ impl Discovery {
 
     fn next_phase(&self) -> Phase {
         match self.phase {
+            // Without an answer no test can tell a filter from a dead server.
             Phase::Contact if self.findings.mapped.is_none() => Phase::Done,
             Phase::Contact => Phase::Filtering,
             Phase::Filtering => Phase::Mapping,

@@ -87,6 +87,7 @@ impl Probe {
             return None;
         }
         self.due = false;
+        // RFC 5780, section 7.2: CHANGE-REQUEST has the server answer from elsewhere.
         let changed = match self.test {
             Test::FilterAddress => Changed::AddressAndPort,
             Test::FilterPort => Changed::Port,
@@ -131,6 +132,7 @@ impl Probe {
     /// the request came from, or with hairpinning the request itself at the other socket.
     pub(super) fn is_answered_at(&self, socket: Socket, kind: Kind) -> bool {
         match self.test {
+            // The NAT turns the request back to this host.
             Test::HairpinToFirst | Test::HairpinToSecond => {
                 kind == Kind::Request && socket != self.socket
             }

@@ -49,6 +49,7 @@ impl IncomingBodies {
         context: &mut Context,
     ) {
         if let Some(known) = self.0.iter_mut().find(|known| known.is_repetition(&introduce)) {
+            // The answer was lost, or the caller has not decided: the newest request gets it.
             known.transaction = transaction;
             if let Some(reply) = known.reply.clone() {
                 context.respond(transaction, reply);
@@ -109,6 +110,7 @@ impl IncomingBodies {
     }
 
     fn push(&mut self, incoming: Incoming) {
+        // The oldest makes room: its host has got its answer, or has given up.
         if self.0.len() == CACHE_LEN {
             self.0.pop_front();
         }

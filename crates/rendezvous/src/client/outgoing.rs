@@ -128,6 +128,7 @@ impl OutgoingBodies {
         let Some(at) = self.position(transaction) else { return };
         let outgoing = &mut self.0[at];
         outgoing.challenges += 1;
+        // RFC 8489, section 9.2.5: 401 brings a nonce, with which the request is sent again.
         let again = refused.code == Refused::UNAUTHORIZED && refused.nonce.is_some();
         if again && outgoing.challenges <= CHALLENGES_MAX {
             outgoing.transmit(now, context);

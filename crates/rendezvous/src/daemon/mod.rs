@@ -316,6 +316,7 @@ impl Daemon {
                     })
                 }
             };
+            // Mio reports a socket again only after it was read empty.
             if more {
                 self.pending.insert(source);
             }
@@ -368,6 +369,7 @@ impl Daemon {
                 let opened = relays.open(allocation, is_ipv6, |socket, number| {
                     registry.register(socket, Source::Relay(number).into(), Interest::READABLE)
                 });
+                // The host gets its answer now; without a socket it is error 508.
                 self.server.relay_opened(now, allocation, opened.ok());
             }
             RelayRequest::Close { allocation } => relays.close(allocation),
@@ -392,6 +394,7 @@ fn bind_udp(options: &Options) -> Result<Sockets, BindError> {
         let main = first.ok_or(BindError::Alternate("there is no address to listen at"))?;
         let next = main.port().checked_add(1).filter(|_| main.port() != 0);
         let next = next.ok_or(BindError::Alternate("the port has no next one"))?;
+        // RFC 5780, section 7.4: OTHER-ADDRESS names both to hosts.
         if main.ip().is_unspecified() || alternate.is_unspecified() {
             return Err(BindError::Alternate("both addresses must be named"));
         }

@@ -83,6 +83,7 @@ impl Relays {
     /// which some clients ask for (RFC 8656, section 7.2).
     fn bind_some_port(&mut self, address: IpAddr) -> io::Result<(UdpSocket, u16)> {
         let (first, last) = (*self.ports.start(), *self.ports.end());
+        // Even ports only, where the range has any.
         let first = if first < last { first.next_multiple_of(2) } else { first };
         let count = u64::from((last - first) / 2 + 1);
         let start = self.rng.below(count);

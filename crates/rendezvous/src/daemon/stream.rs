@@ -70,6 +70,7 @@ impl Stream {
             let progress = self.security.read(&mut self.socket, &mut self.inbox)?;
             let count = frames::take(&mut self.inbox, &mut deliver)
                 .map_err(|_| io::Error::from(ErrorKind::InvalidData))?;
+            // Only whole messages count: a slow trickle of bytes does not keep a stream open.
             if count > 0 {
                 self.last_heard = now;
                 self.deadline = now + SILENCE;
@@ -84,6 +85,7 @@ impl Stream {
     /// Queues a message until the next [`Stream::write`]. False if it was dropped, since too much waits
     /// already.
     pub(super) fn send(&mut self, message: &[u8]) -> bool {
+        // RFC 8656 §12.5: over a stream ChannelData is padded.
         let padded = message.len().next_multiple_of(4);
         let room = if is_data(message) { BACKLOG_MAX } else { 2 * BACKLOG_MAX };
         if self.queued + padded > room {

@@ -104,6 +104,7 @@ impl Streams {
     ) -> io::Result<SocketAddr> {
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
         if address.is_ipv6() {
+            // A wildcard takes both families, as the sockets of UDP do.
             socket.set_only_v6(!address.ip().is_unspecified())?;
         }
         socket.set_reuse_address(true)?;
@@ -164,6 +165,7 @@ impl Streams {
             return true;
         }
         match self.by_silence.first() {
+            // A full table makes room at the cost of the stream that has been silent for longest.
             Some((heard, number)) if heard + SILENT_FOR_LONG <= now => {
                 self.close(number);
                 true
@@ -203,6 +205,7 @@ impl Streams {
         let Some(stream) = self.streams.get_mut(number) else { return false };
         let (id, address, heard) = (stream.id, stream.address, stream.last_heard);
         let received = stream.receive(now, |message| deliver(id, address, message));
+        // The index follows, so that the most silent stream is found at once.
         if stream.last_heard != heard {
             self.by_silence.remove(heard, number);
             self.by_silence.insert(stream.last_heard, number);
@@ -251,6 +254,7 @@ impl Streams {
         self.by_id.remove(&stream.id);
         self.by_silence.remove(stream.last_heard, number);
         self.shares.remove(stream.address);
+        // The server forgets its registrations and allocations at the next flush.
         self.closed.push(stream.id);
     }
 

@@ -79,6 +79,7 @@ impl Sockets {
         };
         let is_wildcard = bound.address.ip().is_unspecified();
         for (slice, meta) in slices.iter().zip(&metas[..count]) {
+            // A host expects the answer from the address that it has asked.
             let local = meta.dst_ip.filter(|_| is_wildcard);
             let number = number(&mut self.endpoints, Endpoint { socket, local });
             let address = canonical(meta.addr);

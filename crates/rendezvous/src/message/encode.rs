@@ -32,6 +32,7 @@ impl Message {
             Content::Introduced(introduced) => to.introduced(introduced),
             Content::Refused(refused) => to.refused(refused),
         }
+        // No answer shall be longer than its request: a forged source would be flooded.
         if self.content.class() == MessageClass::Request {
             to.pad();
         }
@@ -83,6 +84,7 @@ impl Writer {
     }
 
     fn address(&mut self, kind: AttributeType, address: SocketAddr) {
+        // RFC 8489, section 14.2: XORed, because some NATs rewrite addresses in payload.
         let xor = XorSocketAddr::new(address, self.transaction);
         self.write.push_attribute_unchecked(&xor.to_raw(kind));
     }

@@ -39,7 +39,7 @@ pub const INTRODUCE: Method = Method::new(0x7a2);
 
 /// The longest body in bytes. An [`Introduce`] with it has 1,136 bytes, which fit into the smallest
 /// MTU of IPv6 with room for a tunnel.
-pub const MAX_BODY_LEN: usize = 900;
+pub(crate) const MAX_BODY_LEN: usize = 900;
 
 /// The shortest request in bytes. PADDING fills shorter ones, so that no answer to an unverified
 /// address is longer than its request: that would amplify a flood with forged sources.
@@ -55,7 +55,7 @@ pub type Token = [u8; 16];
 /// Names an introduction. The asking host draws it at random.
 pub type IntroductionId = [u8; 16];
 /// A random text that the server signs, so that its proof is a new one.
-pub type Challenge = [u8; 16];
+pub(crate) type Challenge = [u8; 16];
 /// An Ed25519 signature.
 pub type Signature = [u8; 64];
 
@@ -194,7 +194,7 @@ impl Refused {
     /// The request is malformed.
     pub const BAD_REQUEST: u16 = 400;
     /// The nonce is absent or stale, or the token is unknown or used from another address.
-    pub const UNAUTHORIZED: u16 = 401;
+    pub(crate) const UNAUTHORIZED: u16 = 401;
     /// The signature is wrong, or the other host accepts no introduction from this one.
     pub const FORBIDDEN: u16 = 403;
     /// No host has registered the target, or the introduction is unknown.
@@ -202,7 +202,7 @@ impl Refused {
     /// Another instance has registered the key.
     pub const CONFLICT: u16 = 409;
     /// The sender's address sends too many requests.
-    pub const TOO_MANY: u16 = 429;
+    pub(crate) const TOO_MANY: u16 = 429;
     /// A table of the server is full.
     pub const FULL: u16 = 508;
 

@@ -64,6 +64,7 @@ impl Message {
         let fields = Fields { stun };
         fields.check_required()?;
         let content = match (stun.class(), method) {
+            // Without a proof the host asks for a nonce.
             (MessageClass::Request, _) if !fields.has(attr::NONCE) && !fields.has(attr::TOKEN) => {
                 Content::Hello(method)
             }
@@ -89,6 +90,7 @@ struct Fields<'a> {
 
 impl Fields<'_> {
     fn check_required(&self) -> Result<(), ParseError> {
+        // RFC 8489, section 14: types below 0x8000 must be understood.
         let unknown = self
             .stun
             .iter_attributes()
@@ -129,6 +131,7 @@ impl Fields<'_> {
     }
 
     fn body(&self) -> Result<Vec<u8>, ParseError> {
+        // A longer one would not fit the MTU once it is forwarded.
         let fits = |raw: &RawAttribute<'_>| raw.value.len() <= MAX_BODY_LEN;
         self.required(attr::BODY, |raw| fits(raw).then(|| raw.value.to_vec()))
     }
@@ -206,7 +209,7 @@ fn array<const N: usize>(raw: &RawAttribute<'_>) -> Option<[u8; N]> {
 }
 
 fn public_key(raw: &RawAttribute<'_>) -> Option<PublicKey> {
-    PublicKey::from_bytes(array(raw)?).ok()
+    PublicKey::from_bytes(array(raw)?)
 }
 
 fn number(raw: &RawAttribute<'_>) -> Option<u32> {

@@ -96,6 +96,7 @@ impl Allocation {
     /// Permits a peer. False if there are too many.
     pub(super) fn permit(&mut self, now: Time, peer: IpAddr) -> bool {
         if self.permissions.len() >= ENTRIES_MAX {
+            // Expired permissions are only removed when they are in the way.
             self.permissions.retain(|_, until| *until > now);
         }
         let room = self.permissions.len() < ENTRIES_MAX || self.permissions.contains_key(&peer);
@@ -208,6 +209,7 @@ impl Allocations {
 
     /// The allocation of a host that sends something on this path.
     pub(super) fn at(&mut self, now: Time, path: Path) -> Option<(AllocationId, &mut Allocation)> {
+        // RFC 8656, section 6: no two allocations have one 5-tuple.
         let id = *self.by_path.get(&path)?;
         let allocation = self.by_id.get_mut(&id)?;
         allocation.heard = now;

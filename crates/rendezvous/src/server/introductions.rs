@@ -118,6 +118,7 @@ impl Introductions {
     ) -> Result<(), Unintroduced> {
         self.expire(now);
         if let Some(known) = self.known.get_mut(&id) {
+            // Hosts draw names at random: the same one for other hosts is guessed or overheard.
             if known.sides[0].key != asking.key || known.sides[1].key != target {
                 return Err(Unintroduced::Conflict);
             }
@@ -129,6 +130,7 @@ impl Introductions {
             return Ok(());
         }
         let counted = asking.path.address();
+        // One network cannot take the whole table from the others.
         if self.shares.full(counted).is_some() {
             return Err(Unintroduced::Full);
         }
@@ -196,6 +198,7 @@ impl Introductions {
             entry.to = to;
             return known.expect("found").into();
         }
+        // Like other tables: the oldest request makes room, and its host asks again.
         while self.order.len() >= self.max
             || self.oldest().is_some_and(|at| now.saturating_since(at) > ANSWER_MAX)
         {
@@ -223,6 +226,7 @@ impl Introductions {
     /// answer may be lost and the request repeated.
     pub(super) fn answered(&self, transaction: TransactionId, from: Path) -> Option<Forwarded> {
         let entry = self.forwarded.get(&u128::from(transaction))?;
+        // Only the host that was asked may answer.
         (entry.to == from).then_some(*entry)
     }
 

@@ -182,6 +182,7 @@ impl Server {
         if let Path::Udp { address, .. } = path {
             self.credits.received(&self.secret, address, bytes.len());
         }
+        // RFC 8656, section 12: channel numbers begin at 0x4000; STUN begins with two zero bits.
         if bytes.first().is_some_and(|first| first >> 6 == 1) {
             return self.handle_channel_data(now, path, bytes);
         }
@@ -321,6 +322,7 @@ impl Server {
     fn verify(&mut self, at: Arrival, nonce: &str) -> Option<Serial> {
         let address = at.path.address();
         let serial = self.nonces.verify(at.now, address, nonce)?;
+        // TCP's handshake has verified the address of a stream.
         if at.path.stream().is_none() {
             self.credits.verified(&self.secret, address);
         }
@@ -411,6 +413,7 @@ impl Server {
             let left = held.expires.saturating_since(at.now).as_secs_f64().ceil();
             return Some(Published { token: held.token, lifetime_s: left as u32 });
         }
+        // A replayed request must not move a host to the address of the attacker.
         if !self.newest.admits(&self.secret, key.as_bytes(), serial) {
             self.challenge(at, REGISTER);
             return None;
@@ -447,6 +450,7 @@ impl Server {
     fn handle_keep_alive(&mut self, at: Arrival, keep_alive: KeepAlive) {
         let lifetime_s = keep_alive.lifetime_s.min(LIFETIME_MAX_S);
         let expires = at.now + Span::from_secs(lifetime_s.into());
+        // An unknown token is no proof: the host registers again, with its signature.
         if !self.registrations.keep(at.now, &keep_alive.token, at.path, expires) {
             return self.challenge(at, REGISTER);
         }

@@ -72,10 +72,12 @@ impl Registrations {
         new: Registration,
         rng: &mut Rng,
     ) -> Result<(), Unregistered> {
+        // Two programs with one key would take it from each other in turns.
         if let Some(old) = self.get(now, &key).filter(|old| old.instance != new.instance) {
             return Err(Unregistered::Held(old.expires.saturating_since(now)));
         }
         self.expire(now);
+        // Its own entry must not count against the host.
         let old = self.remove(&key);
         if self.has_room(&new, rng) {
             self.add(key, new);
@@ -126,6 +128,7 @@ impl Registrations {
         let Some(key) = self.by_token.get(token) else { return false };
         let held = self.by_key.get_mut(key);
         match held.filter(|one| one.expires > now && one.path == path) {
+            // The token came by the path that is registered: nothing is to be proved again.
             Some(registration) => {
                 self.by_expiry.remove(registration.expires, *key);
                 self.by_expiry.insert(expires, *key);

@@ -223,9 +223,11 @@ impl Relay {
             ALLOCATE => self.allocate(request),
             method => match self.allocations.at(request.now, request.path) {
                 None => Some(request.error(ALLOCATION_MISMATCH)),
+                // 441: another user has made the allocation.
                 Some((_, allocation)) if allocation.user != request.user => {
                     Some(request.error(WRONG_CREDENTIALS))
                 }
+                // Its socket is not open yet. The host repeats the request.
                 Some((_, allocation)) if allocation.address.is_none() => None,
                 _ if method == REFRESH => Some(self.refresh(request)),
                 _ if method == CREATE_PERMISSION => Some(self.create_permission(request)),
@@ -322,6 +324,7 @@ impl Relay {
         let lifetime_s = stun::number(request.message, stun::LIFETIME).unwrap_or(LIFETIME_S);
         let user = (request.user.clone(), request.credentials.clone());
         let bytes = request.message.as_bytes().to_vec();
+        // RFC 8656, section 7.2: no less than the default, no more than the server's limit.
         let lifetime_s = lifetime_s.clamp(LIFETIME_S, LIFETIME_MAX_S);
         let mut allocation = Allocation::new(request.path, user, bytes, lifetime_s, self.carries);
         allocation.expires = request.now + Span::from_secs(lifetime_s.into());
@@ -383,6 +386,7 @@ impl Relay {
     /// The code of the error for a peer of an allocation with this address. A permission is for all ports
     /// (RFC 8656, section 9), so that each datagram is looked at again.
     fn refusal(&self, relayed: Option<SocketAddr>, peer: SocketAddr) -> Option<u16> {
+        // RFC 8656, sections 10.2 and 12.2: 443 for a peer of the other family.
         if relayed.is_some_and(|relayed| relayed.is_ipv4() != peer.is_ipv4()) {
             return Some(PEER_FAMILY_MISMATCH);
         }
@@ -396,6 +400,7 @@ impl Relay {
             return request.error(ALLOCATION_MISMATCH);
         };
         let relayed = allocation.address;
+        // RFC 8656, section 10.2: at least one peer is to be named.
         if peers.is_empty() {
             return request.error(BAD_REQUEST);
         }
@@ -423,6 +428,7 @@ impl Relay {
         let (Some(number), Some(peer)) = (number, request.peers().first().copied()) else {
             return request.error(BAD_REQUEST);
         };
+        // RFC 8656, section 12: other numbers are reserved, or look like STUN.
         if !CHANNELS.contains(&number) {
             return request.error(BAD_REQUEST);
         }
@@ -442,6 +448,7 @@ impl Relay {
         let peer = peer.and_then(|raw| stun::address(message, &raw));
         let data = stun::value(message, stun::DATA);
         let (Some(to), Some(bytes)) = (peer, data) else { return Answer::Nothing };
+        // The policy may admit no such peer, for example an address inside of this network.
         if !self.reaches(to) {
             return Answer::Nothing;
         }
@@ -492,6 +499,7 @@ impl Relay {
             framed.extend(bytes);
             return Some((one.path, framed));
         }
+        // RFC 8656, section 11.3: without a channel a Data indication names the peer.
         let write = MessageWriteVec::with_capacity(48 + bytes.len());
         let mut indication = Message::builder_indication(DATA, write);
         let xor = stun_types::attribute::XorSocketAddr::new(from, indication.transaction_id());

@@ -1,3 +1,6 @@
+//! How a thread of the application waits for its connection: it parks, and the I/O thread or another
+//! caller of the port wakes it.
+
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

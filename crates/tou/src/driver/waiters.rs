@@ -1,3 +1,6 @@
+//! The threads and tasks that wait for a connection. The endpoint keeps this as the user's state of
+//! each connection; `driver::port` wakes them on its events.
+
 use std::task::Waker;
 
 /// Wakers and flags of one connection, stored with it in the endpoint.

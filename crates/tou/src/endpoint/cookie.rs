@@ -50,6 +50,7 @@ pub(super) fn syn_ack(
     let size = size.unwrap_or(0) as u32;
     let period = period_at(now);
     let tag = secret.cookie_tag(CookieInput { peer, client_isn: syn.seq.0, period, size });
+    // Five bits of time, three of size, 24 of the tag.
     let isn = SeqNumber(period << 27 | size << 24 | tag);
     let config = with_stored_options(config, offered.timestamps.is_some());
     let mut answer = syn_received(config, now, isn, syn)?.1;
@@ -71,11 +72,14 @@ pub(super) fn redeem(
     peer: SocketAddr,
     ack: &Segment,
 ) -> Option<Connection> {
+    // The ACK follows the client's SYN and acknowledges the cookie.
     let cookie = SeqNumber(ack.ack.0.wrapping_sub(1));
     let client_isn = SeqNumber(ack.seq.0.wrapping_sub(1));
     let (period, size) = (cookie.0 >> 27, cookie.0 >> 24 & 7);
+    // The counter wraps after 34 minutes.
     let age = (period_at(now) + PERIODS - period) % PERIODS;
     let tag = secret.cookie_tag(CookieInput { peer, client_isn: client_isn.0, period, size });
+    // Too old, or not made here: one guess in 2^24 succeeds.
     if age > 1 || tag != cookie.0 & 0xff_ffff {
         return None;
     }
@@ -83,6 +87,7 @@ pub(super) fn redeem(
     let offer = echo.map_or(NO_SCALING, |echo| echo.echo_reply & OFFER);
     let shift = offer & NO_SCALING;
     let setup = if offer & ECN != 0 { Flags::ECE | Flags::CWR } else { Flags::empty() };
+    // The SYN as far as the cookie keeps it, for the listener to handle once more.
     let syn = Segment {
         seq: client_isn,
         flags: Flags::SYN | setup,
@@ -144,6 +149,7 @@ fn milliseconds(now: Time) -> u32 {
 fn stamp(now: Time, offer: u32) -> u32 {
     let now = milliseconds(now);
     let stamp = now & !OFFER | offer;
+    // A time in the future would give a negative RTT.
     if stamp > now { stamp.wrapping_sub(OFFER + 1) } else { stamp }
 }
 

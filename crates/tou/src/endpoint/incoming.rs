@@ -44,6 +44,7 @@ impl<Data: Default> Endpoint<Data> {
             },
             Kind::Stun => {
                 self.counters.stun += 1;
+                // Anyone can send STUN; a flood takes no more memory than this.
                 if self.stun.len() < STUN_MAX {
                     self.stun.push_back((addresses, datagram.into()));
                 }
@@ -60,11 +61,13 @@ impl<Data: Default> Endpoint<Data> {
         segment: &Segment,
         payload: &[u8],
     ) {
+        // A node is silent outside of its sessions: scans do not find it.
         if !self.sessions.admits(&addresses.peer) {
             self.counters.outside += 1;
             return;
         }
         let mut key = self.key_of(addresses);
+        // A client may use its port again while the old connection is in TIME-WAIT (RFC 6191 §2).
         if let Some(old) = key
             && self.listening.is_some()
             && self.slots[old].is_over()
@@ -81,6 +84,7 @@ impl<Data: Default> Endpoint<Data> {
             }
             self.limit_growth(key);
             let slot = &mut self.slots[key];
+            // Only senders of data take a share of the socket's buffer.
             if !payload.is_empty() {
                 self.receive_buffer.note_payload(
                     now,

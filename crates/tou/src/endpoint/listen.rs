@@ -80,7 +80,7 @@ impl<Data: Default> Endpoint<Data> {
     }
 
     /// Stops listening and resets connections that were not accepted.
-    pub fn stop_listening(&mut self) {
+    pub(crate) fn stop_listening(&mut self) {
         self.listening = None;
         let waiting = self.slots.iter().filter(|(_, slot)| slot.passive.is_some());
         for key in waiting.map(|(key, _)| key).collect::<Vec<_>>() {
@@ -124,6 +124,7 @@ impl<Data: Default> Endpoint<Data> {
             self.counters.cookies_redeemed += 1;
             Some(self.insert_half_open(now, addresses, connection))
         } else {
+            // RFC 9293 §3.10.7.1: a segment without a connection gets a reset.
             self.counters.strays += 1;
             self.answer_with_reset(now, addresses, segment);
             None
@@ -149,6 +150,8 @@ impl<Data: Default> Endpoint<Data> {
             self.counters.overflowed += 1;
             return None;
         }
+        // State for as many SYNs as the backlog has, cookies beyond it: a flood of SYNs fills no
+        // table (RFC 4987 §3.6).
         if listening.half_open < listening.backlog {
             let isn = self.secret.initial_sequence_number(now, peer);
             let connection = Connection::listen(listening.config_for(peer), isn);
@@ -190,6 +193,7 @@ impl<Data: Default> Endpoint<Data> {
 
     fn answer_with_reset(&mut self, now: Time, addresses: Addresses, segment: &Segment) {
         let Some(reset) = segment.reset_reply() else { return };
+        // Forged segments must not turn this host into a source of floods.
         if self.replies.len() < REPLIES_MAX && self.reply_bucket.take(&self.reply_limit, now, 1) {
             self.counters.resets += 1;
             self.replies.push_back((addresses, reset));

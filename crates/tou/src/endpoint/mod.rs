@@ -268,13 +268,13 @@ impl<Data: Default> Endpoint<Data> {
 
     /// Writes the events of each connection that begins from now on to a file in `folder`, or no
     /// longer. `epoch` is the date at [`Time::ZERO`]; `None` in virtual time.
-    pub fn write_qlog(&mut self, folder: Option<Folder>, epoch: Option<SystemTime>) {
+    pub(crate) fn write_qlog(&mut self, folder: Option<Folder>, epoch: Option<SystemTime>) {
         self.qlog = folder.map(|folder| Qlog { folder, epoch });
     }
 
     /// Whether connections that begin from now on look for the path MTU (RFC 8899). Those that do not
     /// send segments of the configured size at once, which a smaller path drops.
-    pub fn probe_paths(&mut self, on: bool) {
+    pub(crate) fn probe_paths(&mut self, on: bool) {
         self.probes_paths = on;
     }
 
@@ -310,7 +310,7 @@ impl<Data: Default> Endpoint<Data> {
 
     /// The next STUN message received, with its source and the address at which it arrived. While 64
     /// messages wait, others are dropped.
-    pub fn poll_stun(&mut self) -> Option<(Addresses, Box<[u8]>)> {
+    pub(crate) fn poll_stun(&mut self) -> Option<(Addresses, Box<[u8]>)> {
         self.stun.pop_front()
     }
 }
@@ -362,7 +362,7 @@ impl<Data: Default> Endpoint<Data> {
     }
 
     /// The user's state of a connection.
-    pub fn data_mut(&mut self, id: ConnectionId) -> Option<&mut Data> {
+    pub(crate) fn data_mut(&mut self, id: ConnectionId) -> Option<&mut Data> {
         self.slot(id)?;
         Some(&mut self.slots[id.key].data)
     }
@@ -392,6 +392,7 @@ impl<Data: Default> Endpoint<Data> {
         slot.released = true;
         let unread = slot.stream.connection().readable() > 0;
         let connection = slot.stream.connection_mut();
+        // RFC 2525 §2.17: a FIN would say that all data was taken.
         if unread {
             connection.abort();
         } else {
@@ -414,6 +415,7 @@ impl<Data: Default> Endpoint<Data> {
     /// Runs the timers that are due at `now`.
     pub fn handle_timeout(&mut self, now: Time) {
         while let Some((entered, (key, serial))) = self.deadlines.pop(now) {
+            // A timer may outlive its connection, and another connection may have the key by now.
             let Some(slot) = self.slots.get_mut(key).filter(|slot| slot.serial == serial) else {
                 continue;
             };
@@ -421,6 +423,7 @@ impl<Data: Default> Endpoint<Data> {
                 slot.timer_at = None;
             }
             let connection = slot.stream.connection_mut();
+            // The peer never sends its FIN, and the application waits for nothing.
             if slot.orphan_until.is_some_and(|until| until <= now) {
                 connection.abort();
                 self.touch(key);
@@ -546,6 +549,7 @@ impl<Data: Default> Endpoint<Data> {
         let id = self.id_of(key);
         let slot = &mut self.slots[key];
         let connection = slot.stream.connection_mut();
+        // RFC 2525 §2.17: the application will not read what has arrived.
         if slot.released && connection.readable() > 0 && connection.state() != State::Closed {
             // The next call of poll_transmit sends the reset.
             connection.abort();
@@ -555,6 +559,7 @@ impl<Data: Default> Endpoint<Data> {
             if let Event::Failed(error) = event {
                 slot.error = Some(error);
             }
+            // The handshake is over: the connection enters the accept queue.
             if event == Event::Connected && slot.passive == Some(Passive::HalfOpen) {
                 slot.passive = Some(Passive::Complete);
                 if let Some(listening) = &mut self.listening {

@@ -56,6 +56,7 @@ impl<Data: Default> Endpoint<Data> {
         headers: &mut Vec<u8>,
         send: impl FnOnce(&Datagrams, &Contents<'_>) -> R,
     ) -> Option<R> {
+        // ACKs of a batch go first: data would carry a later number and make them look old.
         let bare = self.acks.pop_front().or_else(|| self.replies.pop_front());
         if let Some((addresses, segment)) = bare {
             headers.resize(wire::MAX_SESSION_HEADER_LEN, 0);
@@ -101,6 +102,7 @@ fn transmit<'a, Data>(
     let Addresses { local, peer } = slot.addresses;
     let full =
         wire::prefix_len(&peer) + wire::MIN_HEADER_LEN + slot.stream.connection().mss() as usize;
+    // One call sends all, which the system takes for one long datagram.
     let max = max.min(BYTES_MAX / full.max(1)).max(1) as u32;
     let (run, payload) = match &mut slot.log {
         None => slot.stream.poll_transmit(now, max, &mut ())?,

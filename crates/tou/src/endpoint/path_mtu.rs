@@ -126,6 +126,7 @@ impl PathMtu {
         let outer = outer_headers(peer);
         let overhead = outer + header;
         let of_packet = |packet: u32| packet.saturating_sub(overhead);
+        // RFC 8899 §5.1.2: the search begins at BASE_PLPMTU. `least` is MIN_PLPMTU.
         let base = largest.min(BASE_PAYLOAD.saturating_sub(header));
         let least = base.min(of_packet(packet_min(peer)));
         let middle = of_packet(SESSION_MTU_MIN).clamp(least, base);
@@ -164,6 +165,7 @@ impl PathMtu {
             return None;
         }
         match &self.probe {
+            // RFC 8899 §5.1.1: PROBE_TIMER, one probe at a time.
             Some(probe) if now < probe.lost_at => return None,
             Some(probe) => self.probe_lost(now, probe.len),
             None => {}
@@ -171,6 +173,7 @@ impl PathMtu {
         if self.idle_until.is_some_and(|until| now < until) {
             return None;
         }
+        // PMTU_RAISE_TIMER has expired: sizes that were lost may pass now (RFC 8899 §5.1.1).
         if self.idle_until.take().is_some() {
             self.too_large = self.largest + 1;
         }
@@ -189,6 +192,7 @@ impl PathMtu {
         if self.too_large > self.largest {
             return (self.confirmed < self.largest).then_some(self.largest);
         }
+        // RFC 8899 §5.3.2 leaves the choice of sizes open.
         (self.too_large - self.confirmed > RESOLUTION)
             .then(|| self.confirmed + (self.too_large - self.confirmed) / 2)
     }
@@ -225,6 +229,7 @@ impl PathMtu {
     pub(super) fn handle(&mut self, segment: &Segment, connection: &mut Connection) {
         let Some(probe) = &self.probe else { return };
         let block = (probe.first, probe.first.at(u64::from(probe.len)));
+        // RFC 8899 §4.2: the size is confirmed. No other segment has these edges.
         if segment.options.sack.as_slice().first() == Some(&block) {
             (self.confirmed, self.tries) = (probe.len, 0);
             self.probe = None;
@@ -236,6 +241,7 @@ impl PathMtu {
     /// (RFC 8899 §4.6). True if segments have shrunk, so that those under way are lost.
     pub(super) fn limit(&mut self, mtu: u32, connection: &mut Connection) -> bool {
         let size = mtu.saturating_sub(self.overhead);
+        // RFC 8899 §4.6.2: the report is about the probe, and the search goes on below.
         if self.probe.as_ref().is_some_and(|probe| probe.len > size) {
             (self.probe, self.tries) = (None, 0);
             self.too_large = self.too_large.min(size + 1);
@@ -282,6 +288,8 @@ impl PathMtu {
         let (acked, timeouts) = (connection.bytes_acked(), connection.stats().timeouts);
         if acked != self.timeouts.0 {
             self.timeouts = (acked, timeouts);
+            // Segments below the least size got through. Only if that repeats is the path too small: it
+            // may have lost everything for a while.
             if let Some((acked_before, sent_before)) = self.tiny_since {
                 let sent = connection.stats().data_segments_sent - sent_before;
                 self.tiny_until = acked_before + sent * u64::from(TINY);
@@ -293,6 +301,7 @@ impl PathMtu {
             return;
         }
         let since = timeouts.saturating_sub(self.timeouts.1);
+        // RFC 8899 §4.3: a black hole drops this size, and no ICMP message says so.
         if self.confirmed > self.least() && since >= BLACK_HOLE_TIMEOUTS {
             self.step_down(connection);
             // The next step needs one timeout more.

@@ -13,7 +13,7 @@ impl<Data: Default> Endpoint<Data> {
     /// A connection that is being opened fails (RFC 9293 §3.9.2.2); its id is returned. Other
     /// connections continue. The exception is a released connection that waits only for the ACK of
     /// its FIN: it ends if the port is closed at the peer.
-    pub fn handle_unreachable(
+    pub(crate) fn handle_unreachable(
         &mut self,
         of: impl Into<Addresses>,
         error: Error,
@@ -41,7 +41,13 @@ impl<Data: Default> Endpoint<Data> {
     /// Handles an ICMP report that a router forwards no packets of more than `mtu` bytes on the way to
     /// a peer. `quoted` is the part of the datagram that the report contains. A report that quotes no
     /// segment under way may be forged, and is ignored (RFC 8899 §4.6.1).
-    pub fn handle_too_big(&mut self, now: Time, of: impl Into<Addresses>, mtu: u32, quoted: &[u8]) {
+    pub(crate) fn handle_too_big(
+        &mut self,
+        now: Time,
+        of: impl Into<Addresses>,
+        mtu: u32,
+        quoted: &[u8],
+    ) {
         let found = match wire::kind(quoted) {
             Kind::Session => wire::parse_session(quoted).ok().and_then(|(peer, segment, _)| {
                 Some((self.key_to(peer.address().into())?, segment))

@@ -16,7 +16,7 @@ use windlass_identity::PublicKey;
 /// Room that data leaves unused, so that a key update and close_notify always fit.
 const RESERVE: usize = 64;
 /// The least room, in bytes of the stream below, that [`Sender::seal`] can use.
-pub const ROOM_MIN: usize = RESERVE + OVERHEAD + 1;
+pub(super) const ROOM_MIN: usize = RESERVE + OVERHEAD + 1;
 /// The largest input buffer: whole records, so that a bulk stream leaves no part of one behind.
 const INPUT_MAX: usize = 4 * RECORD_MAX;
 /// The input buffer of a stream with little data.
@@ -80,7 +80,7 @@ pub struct Sender {
 
 impl Sender {
     /// Appends records with the first of `bytes` to `out`, at most `room` bytes of records. Returns
-    /// the number of bytes taken: some, if `room` is at least [`ROOM_MIN`].
+    /// the number of bytes taken: some, if `room` is at least 87.
     ///
     /// # Errors
     /// [`Error::Protocol`] if no further keys can be derived.
@@ -94,6 +94,7 @@ impl Sender {
         while taken < bytes.len() && room >= ROOM_MIN && !self.is_closed {
             let start = out.len();
             self.update_key_if_due(out)?;
+            // RFC 8446, section 5.1: a record holds 2^14 bytes at most.
             let most = PAYLOAD_MAX.min(room - RESERVE - OVERHEAD);
             let payload = &bytes[taken..][..most.min(bytes.len() - taken)];
             self.sealer.seal(APPLICATION_DATA, payload, out);
@@ -138,6 +139,7 @@ impl Sender {
     fn update_key_if_due(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
         let requested = self.shared.update_requested.swap(false, Ordering::Relaxed);
         if requested || self.sealer.records() >= self.record_limit {
+            // RFC 8446, section 4.6.3: the KeyUpdate is the last record with the old key.
             self.sealer.seal(HANDSHAKE, &OWN_KEY_UPDATE, out);
             self.sealer = self.shared.with_keys(KeySchedule::next_sealer)?;
         }
@@ -225,20 +227,15 @@ impl Receiver {
     }
 
     /// Frees the buffer of a stream that has nothing to open or to read now.
-    pub fn release_buffer(&mut self) {
+    pub(super) fn release_buffer(&mut self) {
         if self.arrived.is_empty() && self.plain.is_empty() && self.input.len() > INPUT_MIN {
             self.input = Vec::new();
             (self.arrived, self.plain) = (0..0, 0..0);
         }
     }
 
-    /// Whether close_notify has arrived and all bytes before it were read.
-    pub fn is_ended(&self) -> bool {
-        self.is_ended && !self.has_plain()
-    }
-
     /// Whether opened bytes wait to be read.
-    pub fn has_plain(&self) -> bool {
+    pub(super) fn has_plain(&self) -> bool {
         !self.plain.is_empty()
     }
 
@@ -278,6 +275,7 @@ impl Receiver {
         };
         match AlertDescription::from(alert) {
             AlertDescription::CloseNotify => self.is_ended = true,
+            // RFC 8446, section 6.1: close_notify follows it.
             AlertDescription::UserCanceled => {}
             alert => return Err(Error::of_alert(alert, self.own)),
         }
@@ -298,6 +296,7 @@ impl Receiver {
                 // The end of a record, because the next one has another key (section 5.1).
                 (KEY_UPDATE, &[request @ 0..=1]) if rest.is_empty() => {
                     self.opener = self.shared.with_keys(KeySchedule::next_opener)?;
+                    // RFC 8446, section 4.6.3: update_requested. The answer goes out with the next data.
                     if request == 1 {
                         self.shared.update_requested.store(true, Ordering::Relaxed);
                     }

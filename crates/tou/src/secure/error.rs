@@ -1,3 +1,5 @@
+//! The errors of secured streams, from TLS's alerts and from this end's own checks.
+
 use rustls::AlertDescription;
 use std::error::Error as StdError;
 use std::fmt;

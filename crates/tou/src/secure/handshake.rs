@@ -156,6 +156,7 @@ impl Handshake {
                 Ok(Step::Input) => return Ok(()),
                 Ok(Step::Traffic) => return self.complete(),
                 Err(error) => {
+                    // The verifier knows better than rustls why a key was not accepted.
                     let verdict = self.verifier.verdict().and_then(|verdict| verdict.clone().err());
                     return Err(verdict.unwrap_or_else(|| Error::of_tls(&error, self.own)));
                 }
@@ -188,9 +189,11 @@ impl Handshake {
                 (connection.is_handshaking(), connection.alpn_protocol())
             }
         };
+        // rustls lets a server send before the client has proved its key.
         if is_handshaking {
             return Ok(());
         }
+        // RFC 7301: a key of ToU is of no use in another protocol.
         if protocol != Some(ALPN) {
             return Err(Error::Protocol("the peer offers another protocol (ALPN)".into()));
         }

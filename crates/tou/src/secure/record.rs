@@ -73,6 +73,7 @@ impl Key {
     /// replaced long before.
     fn next_nonce(&mut self) -> Nonce {
         let mut nonce = self.iv;
+        // RFC 8446, section 5.3: the sequence number, padded on the left, XOR the IV.
         for (byte, seq) in nonce[NONCE_LEN - 8..].iter_mut().zip(self.seq.to_be_bytes()) {
             *byte ^= seq;
         }
@@ -103,6 +104,7 @@ impl Sealer {
         let header = [APPLICATION_DATA, LEGACY_VERSION[0], LEGACY_VERSION[1], high, low];
         out.extend_from_slice(&header);
         let start = out.len();
+        // RFC 8446, section 5.2: TLSInnerPlaintext is the content and its real type.
         out.extend_from_slice(payload);
         out.push(kind);
         let nonce = self.0.next_nonce();

@@ -76,11 +76,14 @@ impl Shared {
         handshake: Handshake,
     ) -> io::Result<Shared> {
         let buffers = stream.handle().inspect(|stream| stream.connection().config().buffers)?;
+        // The handshake is written at once, and would never fit.
         if buffers.send < SEND_BUFFER_MIN {
             let what = "a secure stream needs a send buffer of at least 4096 bytes";
             return Err(io::Error::new(ErrorKind::InvalidInput, what));
         }
         let nodelay = AtomicBool::new(stream.nodelay()?);
+        // Nagle would hold the handshake back; the application's choice counts from the second
+        // write on.
         stream.set_nodelay(true)?;
         Ok(Shared {
             stream,

@@ -53,6 +53,7 @@ impl Verifier {
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
         let key = parse(spki)?;
+        // RFC 8446, section 4.4.3: CertificateVerify proves possession of the key.
         let is_valid = signed.scheme == SignatureScheme::ED25519
             && key.verify(message, signed.signature()).is_ok();
         if !is_valid {

@@ -240,6 +240,7 @@ impl Ice {
     /// this agent, or not authentic.
     pub(crate) fn handle(&mut self, now: Time, pair: Pair, bytes: &[u8]) -> bool {
         let Ok(message) = StunMessage::parse(bytes) else { return false };
+        // RFC 8445 §7.3: the user name and MESSAGE-INTEGRITY are those of this agent.
         if !self.agent.accepts_message(&message) {
             return false;
         }
@@ -247,6 +248,7 @@ impl Ice {
         if message.is_binding_request() {
             self.checked_on = Some(pair);
             self.restore_candidate(pair.remote);
+            // RFC 8445 §7.3.1.5: the controlling agent nominates this pair.
             if message.use_candidate() {
                 self.accept_nomination(now, pair);
             }
@@ -265,6 +267,7 @@ impl Ice {
     }
 
     fn note(&mut self, now: Time, remote: SocketAddr) {
+        // A peer can check from many addresses: the one silent for longest makes room.
         if self.heard.len() >= HEARD_MAX && !self.heard.contains_key(&remote) {
             let oldest = self.heard.iter().min_by_key(|(_, at)| at.1).map(|(address, _)| *address);
             oldest.map(|address| self.heard.remove(&address));
@@ -309,6 +312,7 @@ impl Ice {
                     || begins && selected.remote != pair.remote && !worse(selected)
             }
         };
+        // RFC 8445 §8.1.1: only the controlling agent nominates.
         if !self.agent.controlling() && usable {
             self.selected = Some(pair);
         }
@@ -390,6 +394,7 @@ impl Ice {
             if silent < DEAD_AFTER {
                 break;
             }
+            // The agent may come back to an address through another pair: then no path is left.
             if given_up.insert(remote) {
                 self.suspend(now, remote);
             } else {

@@ -38,7 +38,6 @@ mod wake;
 
 pub use host::{
     Allow, CloseReason, Event, Host, HostConfig, Outgoing, Randomness, Route, SessionInfo,
-    SourceFor,
 };
 pub use node::{Node, NodeOptions, Session};
 pub use offer::CandidateType;

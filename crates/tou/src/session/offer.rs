@@ -190,6 +190,7 @@ impl Offer {
         let tag = u32::from_be_bytes(reader.array()?);
         let credentials = IceCreds { ufrag: reader.text()?, pass: reader.text()? };
         let count = usize::from(reader.byte()?);
+        // Each candidate gets checks: a peer may not make this host send to many addresses.
         if count > CANDIDATES_MAX {
             return Err(Malformed);
         }

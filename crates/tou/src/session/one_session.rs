@@ -156,6 +156,7 @@ impl Session {
     /// The peer begins another attempt.
     pub(super) fn restart_with(&mut self, ice: Ice, exchange: Exchange) {
         let earlier = self.searching().remote_credentials().map(|one| one.ufrag.clone());
+        // A peer that restarts often fills no more memory.
         if self.past.len() >= PAST_MAX {
             self.past.pop_first();
         }
@@ -278,6 +279,7 @@ impl Session {
     /// True if the path is another one now.
     fn take_selected(&mut self, now: Time) -> bool {
         if let Some(pair) = self.restart.as_ref().and_then(Ice::selected) {
+            // RFC 8445 §9: the earlier agent serves until the restarted one has a path.
             self.ice = self.restart.take().expect("it has a path");
             let is_new = self.path != Some(pair);
             self.set_path(now, Some(pair));
@@ -319,6 +321,7 @@ impl Session {
     fn set_path(&mut self, now: Time, path: Option<Pair>) {
         self.path = path;
         if let Some(new) = path {
+            // RFC 9000 §9.4: a NAT may change ports, which leaves the path as it was.
             let ips = |pair: Pair| (pair.local.ip(), pair.remote.ip());
             self.is_on_new_path = self.last_path.is_some_and(|old| ips(old) != ips(new));
             self.last_path = path;
@@ -340,6 +343,7 @@ impl Session {
                 ice.handle_timeout(now);
             }
         }
+        // It has tried every pair. Without a path the next attempt begins at once.
         if self.restart.as_ref().is_some_and(Ice::has_failed) {
             self.next_restart = self.next_restart.min(now);
             if self.path.is_some() {

@@ -252,6 +252,7 @@ impl Server {
         let unproved = self.unproved;
         let probe = self.probe.as_mut().filter(|probe| probe.next <= now && !unproved)?;
         probe.next = now + UDP_PROBE_INTERVAL;
+        // RFC 8489 §5: 96 random bits.
         let id = u128::from(self.rng.bits()) << 32 | u128::from(self.rng.bits() >> 32);
         let transaction = TransactionId::from(id);
         probe.last = Some(transaction);
@@ -281,6 +282,7 @@ impl Server {
                     self.note_wrong_key(found);
                     continue;
                 }
+                // An older server proves its key over TLS only.
                 Event::NotProved { found: None } => {
                     (self.answers, self.unproved) = (false, true);
                     ServerEvent::Silent

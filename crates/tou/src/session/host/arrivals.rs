@@ -63,6 +63,7 @@ impl Host {
 
     fn handle_check(&mut self, now: Time, local: Option<IpAddr>, from: SocketAddr, bytes: &[u8]) {
         let ip = local.filter(|ip| self.local.contains(ip));
+        // An address that this host does not announce stands for the one that would answer.
         let local = match ip {
             Some(ip) => (ip, self.port).into(),
             None => match self.base_for(from) {
@@ -74,6 +75,7 @@ impl Host {
     }
 
     fn pass_to_agent(&mut self, now: Time, pair: Pair, bytes: &[u8]) {
+        // The user name of a check names its agent; no other agent accepts it.
         for session in self.sessions.values_mut() {
             let restart = session.restart.as_mut();
             if restart.is_some_and(|ice| ice.handle(now, pair, bytes))

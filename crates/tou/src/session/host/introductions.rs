@@ -53,6 +53,7 @@ impl Host {
     fn send_offers(&mut self, now: Time, tag: u32) {
         let Some(session) = self.sessions.get_mut(&tag) else { return };
         for Exchange { server, introduction, .. } in session.exchanges.drain(..) {
+            // An answer to an earlier offer would name an agent that is gone.
             self.servers[server].forget(introduction);
         }
         let body = session.offer(tag, Kind::Offer).encode();
@@ -97,6 +98,7 @@ impl Host {
 
     /// A rendezvous sees this host at an address: every session may use it.
     fn share_reflexive(&mut self, now: Time, server: usize) {
+        // The user hides this host's addresses from peers.
         if self.config.relay_only {
             return;
         }
@@ -205,6 +207,7 @@ impl Host {
     ) {
         let tag = offer.tag;
         let exchange = Exchange::accepted(server, introduction);
+        // It came through a slower rendezvous: the peer has begun another attempt since.
         if self.sessions.get(&tag).is_some_and(|one| one.is_past(&offer.credentials)) {
             return self.servers[server].refuse(introduction, Refused::CONFLICT);
         }
@@ -245,6 +248,7 @@ impl Host {
         let Ok(offer) = self.read(body) else { return };
         let Some(session) = self.sessions.get_mut(&offer.tag) else { return };
         let is_this = |one: &Exchange| one.introduction == introduction;
+        // The first answer counts. Others come through slower rendezvous.
         let awaited = session.exchanges.iter().any(is_this) && !session.answered;
         if !awaited || offer.kind != Kind::Answer {
             return;

@@ -58,7 +58,7 @@ impl Allow {
 pub type Randomness = Box<dyn FnMut(&mut [u8]) + Send>;
 
 /// The system's choice of a source address for a destination.
-pub type SourceFor = Box<dyn Fn(IpAddr) -> Option<IpAddr> + Send>;
+type SourceFor = Box<dyn Fn(IpAddr) -> Option<IpAddr> + Send>;
 
 /// Settings of a [`Host`].
 pub struct HostConfig {
@@ -95,18 +95,16 @@ pub struct Outgoing {
     pub to: SocketAddr,
     /// The contents.
     pub bytes: Vec<u8>,
-    /// The datagram shall pass this host's own NAT and end at the next router: it opens the way for
-    /// those of the peer. Send it with a time to live of [`Outgoing::NEAR_TTL`].
-    pub near: bool,
+    /// The time to live to send it with; `None` for the system's default. A short one lets the
+    /// datagram pass this host's own NAT, where it opens the way for those of the peer, and end at the
+    /// next router.
+    pub ttl: Option<u8>,
 }
 
 impl Outgoing {
-    /// The time to live of a datagram that ends behind this host's own NAT.
-    pub const NEAR_TTL: u8 = 2;
-
     /// A datagram whose source address the system chooses.
     pub(crate) fn plain(channel: Channel, to: SocketAddr, bytes: Vec<u8>) -> Outgoing {
-        Outgoing { channel, local: None, to, bytes, near: false }
+        Outgoing { channel, local: None, to, bytes, ttl: None }
     }
 }
 
@@ -341,14 +339,9 @@ impl Host {
         self.config.key.public_key()
     }
 
-    /// Changes which hosts may open sessions from now on. Sessions that are open stay open.
-    pub fn set_allow(&mut self, allow: Allow) {
-        self.config.allow = allow;
-    }
-
     /// Adds a rendezvous at a UDP address. Returns its number. With a key, the rendezvous must prove
     /// that it has it; over a stream the caller verifies it. An unspecified address means that none
-    /// is known yet: nothing is sent until [`Host::rendezvous_moved`].
+    /// is known yet: nothing is sent to it.
     pub fn add_rendezvous(
         &mut self,
         now: Time,
@@ -366,7 +359,7 @@ impl Host {
     }
 
     /// The name of a rendezvous stands for another address now.
-    pub fn rendezvous_moved(&mut self, now: Time, server: usize, address: SocketAddr) {
+    pub(crate) fn rendezvous_moved(&mut self, now: Time, server: usize, address: SocketAddr) {
         self.servers[server].move_to(now, address);
         self.handle_timeout(now);
     }
@@ -378,7 +371,7 @@ impl Host {
     }
 
     /// A rendezvous has shown another key than the expected one, over a stream.
-    pub fn wrong_key_found(&mut self, now: Time, server: usize, found: PublicKey) {
+    pub(crate) fn wrong_key_found(&mut self, now: Time, server: usize, found: PublicKey) {
         self.servers[server].note_wrong_key(found);
         self.take_server_events(now, server);
         self.update(now);
@@ -388,7 +381,7 @@ impl Host {
     ///
     /// # Panics
     /// If there is no rendezvous with this number.
-    pub fn rendezvous_answers(&self, server: usize) -> bool {
+    pub(crate) fn rendezvous_answers(&self, server: usize) -> bool {
         self.servers[server].answers()
     }
 

@@ -17,6 +17,7 @@ impl Host {
     /// Asks every rendezvous that has given credentials for an address on its relay.
     pub(super) fn want_relays(&mut self, now: Time) {
         self.relays_used = now;
+        // A server that has just refused is not asked at every change.
         if now < self.relays_retry {
             return;
         }
@@ -181,6 +182,7 @@ impl Host {
     pub(super) fn permit(&mut self, now: Time, tag: u32) {
         let Some(session) = self.sessions.get_mut(&tag) else { return };
         let remote = session.searching().candidates().1;
+        // RFC 8656 §9: a permission is for an address, whatever the port.
         for relay in &mut self.relays {
             for candidate in &remote {
                 relay.permit(now, candidate.address.ip());
@@ -213,6 +215,7 @@ impl Host {
     /// Shortens the headers of a session that has taken a relayed path.
     pub(super) fn bind_channel(&mut self, now: Time, tag: u32) {
         let Some(pair) = self.sessions.get(&tag).and_then(|session| session.path) else { return };
+        // RFC 8656 §12: ChannelData has four bytes of header, a Send indication 36.
         for relay in &mut self.relays {
             if relay.address() == Some(pair.local) {
                 relay.bind(now, pair.remote);
@@ -221,9 +224,10 @@ impl Host {
     }
 
     /// Whether a message from a server is for a relay: ChannelData (RFC 8656 §12.4), or STUN with
-    /// one of TURN's methods (§18).
+    /// one of TURN's methods (§17).
     pub(super) fn is_for_relay(bytes: &[u8]) -> bool {
         let Some([high, low]) = bytes.first_chunk::<2>() else { return false };
+        // Channel numbers begin at 0x4000 (RFC 8656 §12), types of STUN with two zero bits.
         if high >> 6 != 0 {
             return true;
         }

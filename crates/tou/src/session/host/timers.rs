@@ -8,6 +8,9 @@ use crate::session::one_session::{PathNews, SessionState};
 use crate::session::server::Channel;
 use windlass_base::Time;
 
+/// The time to live of a datagram that passes this host's own NAT and ends at the next router.
+const NEAR_TTL: u8 = 2;
+
 impl Host {
     /// When to call [`Host::handle_timeout`]; `None` if nothing is going on.
     pub fn poll_timeout(&self) -> Option<Time> {
@@ -183,6 +186,7 @@ impl Host {
     fn collect_transmits(&mut self, now: Time) {
         for server in &mut self.servers {
             let (channel, to) = (server.channel(), server.address());
+            // Until its name is resolved a rendezvous has no address.
             let is_known = channel != Channel::Udp || !to.ip().is_unspecified();
             while let Some(bytes) = server.poll_transmit() {
                 let outgoing = Outgoing::plain(channel, to, bytes);
@@ -216,16 +220,19 @@ impl Host {
         }
         for (check, held) in checks {
             let (pair, is_request) = (check.pair, check.is_request());
+            // The pair begins at a relay: it sends the check (RFC 8656 §11).
             if !self.is_own(pair.local) {
                 let outgoing = self.send_through(now, pair.local, pair.remote, &check.bytes);
                 self.transmits.extend(outgoing);
                 continue;
             }
+            // The peer would see it from another address than this one.
             if is_request && !self.is_source_for(pair.local.ip(), pair.remote.ip()) {
                 continue;
             }
             let (local, bytes) = (Some(pair.local.ip()), check.bytes);
             let outgoing = Outgoing { local, ..Outgoing::plain(Channel::Udp, pair.remote, bytes) };
+            // An answer does not wait: the peer's check has opened the way.
             match held.filter(|_| is_request) {
                 Some(until) => self.held.push_back((until, outgoing)),
                 None => self.transmits.push_back(outgoing),
@@ -249,14 +256,18 @@ impl Host {
             for ip in self.local.iter().filter(|ip| ip.is_ipv4()) {
                 if self.is_source_for(*ip, to.ip()) {
                     let plain = Outgoing::plain(Channel::Udp, to, bytes.clone());
-                    self.transmits.push_back(Outgoing { local: Some(*ip), near: true, ..plain });
+                    self.transmits.push_back(Outgoing {
+                        local: Some(*ip),
+                        ttl: Some(NEAR_TTL),
+                        ..plain
+                    });
                 }
             }
         }
     }
 
     /// Takes what is to be sent through streams, with the number of each stream.
-    pub fn for_streams(&mut self, mut send: impl FnMut(usize, Vec<u8>)) {
+    pub(crate) fn for_streams(&mut self, mut send: impl FnMut(usize, Vec<u8>)) {
         for outgoing in std::mem::take(&mut self.transmits) {
             match outgoing.channel {
                 Channel::Stream(stream) => send(stream, outgoing.bytes),

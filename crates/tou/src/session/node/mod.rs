@@ -175,11 +175,6 @@ impl Node {
         self.0.socket.local_addr()
     }
 
-    /// Changes which hosts may open sessions from now on.
-    pub fn set_allow(&self, allow: Allow) {
-        self.change(|state, _, _| state.host.set_allow(allow));
-    }
-
     /// Opens a session with the host that has this key, and waits for a path.
     ///
     /// # Errors
@@ -259,12 +254,6 @@ impl Node {
                 Poll::Pending
             }
         })
-    }
-
-    /// Waits for the next event, at most until the timeout.
-    pub fn next_event(&self, timeout: Option<Duration>) -> Option<Event> {
-        let deadline = timeout.map(|timeout| Instant::now() + timeout);
-        block_on(deadline, |waker| self.poll_event(waker))
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut State, &mut Endpoint<Waiters>, Time) -> T) -> T {
@@ -471,8 +460,8 @@ impl Companion for Arc<Mutex<State>> {
     }
 
     fn poll_transmit(&mut self) -> Option<Own> {
-        let Outgoing { local, to, bytes, near, .. } = lock(self).host.poll_transmit()?;
-        Some(Own { local, to, bytes, ttl: near.then_some(Outgoing::NEAR_TTL) })
+        let Outgoing { local, to, bytes, ttl, .. } = lock(self).host.poll_transmit()?;
+        Some(Own { local, to, bytes, ttl })
     }
 
     fn poll_timeout(&self) -> Option<Time> {
