@@ -77,6 +77,7 @@ pub(crate) fn parse(bytes: &[u8], checksum_known_good: bool) -> Option<Incoming<
         checksum_known_good || transport_checksum(addresses, protocol, &[bytes]) == 0
     };
     match protocol {
+        // A kernel does not fragment its own TCP, and a piece cannot be verified.
         PROTOCOL_TCP if packet.fragment || !verifies(packet.payload) => None,
         PROTOCOL_TCP => {
             let (ports, segment, at) = wire::parse(packet.payload).ok()?;
@@ -93,6 +94,7 @@ pub(crate) fn parse(bytes: &[u8], checksum_known_good: bool) -> Option<Incoming<
         }
         PROTOCOL_UDP => parse_udp(from, to, packet.payload, verifies),
         PROTOCOL_ICMP | PROTOCOL_ICMPV6 => {
+            // ICMP in IPv6 or ICMPv6 in IPv4: no host answers it.
             let right_family = from.is_ipv4() == (protocol == PROTOCOL_ICMP);
             parse_echo(from, to, packet.payload).filter(|_| right_family && !packet.fragment)
         }

@@ -1,4 +1,4 @@
-//! Which destinations peers may reach through this host.
+//! Which destinations peers may reach through this host. `services` asks before it connects.
 
 use ipnet::IpNet;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Accepting, sending and receiving.
+//! Accepting, sending and receiving: the calls of `abi` that may wait for the peer.
 
 use crate::descriptor::Descriptor;
 use crate::errno::{Errno, Result};

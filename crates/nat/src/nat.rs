@@ -1,4 +1,4 @@
-//! The translation of endpoints.
+//! The translation of endpoints. `translator` applies it to packets, `table` keeps the bindings.
 
 use crate::table::{Key, Table};
 use crate::{Config, Dependence, Flow, Pooling, PortAllocation, Protocol, Side};

@@ -1,4 +1,5 @@
-//! The translation of packets as bytes.
+//! The translation of packets as bytes: `packet` finds the endpoints in them, `nat` says what they
+//! become.
 
 use crate::packet::{End, Extent, Kind, Layout};
 use crate::{Dropped, Flow, Nat, Side};

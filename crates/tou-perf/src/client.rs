@@ -1,4 +1,5 @@
-//! The client of a test.
+//! The client of a test: it asks the server over the control connection (`control`), and then does its
+//! part as `transfer` has it.
 
 use crate::control::Control;
 use crate::error::Error;

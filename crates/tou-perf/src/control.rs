@@ -1,4 +1,4 @@
-//! The control connection of a test.
+//! The control connection of a test: messages (`message`) with time limits.
 
 use crate::error::Error;
 use crate::message::{self, Message, MessageError, printable};

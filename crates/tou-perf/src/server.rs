@@ -1,4 +1,5 @@
-//! The server of tests.
+//! The server of tests: it accepts connections, joins those of a test by their id, and does its part
+//! as `transfer` has it. One test runs at a time.
 
 use crate::control::{Control, TIMEOUT};
 use crate::error::Error;

@@ -1,4 +1,5 @@
-//! A test from its start to its end, at either end.
+//! A test from its start to its end, at either end: `client` and `server` call it once the connections
+//! are there.
 
 use crate::control::{Control, Event};
 use crate::cpu::CpuTime;

@@ -108,6 +108,7 @@ impl Dialing {
             let Some((index, result)) = ended.next() else { break };
             let (address, stream) = self.running.swap_remove(index);
             match result {
+                // RFC 8305 §5: the first wins. The others are cancelled when this is dropped.
                 Ok(()) => return Poll::Ready(Ok(stream)),
                 Err(error) => self.attempts.fail(address, error),
             }

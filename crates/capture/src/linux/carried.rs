@@ -1,4 +1,5 @@
-//! One connection of the command that is carried to its far end.
+//! One connection of the command that is carried to its far end. The loop (`driver`) lets it move bytes
+//! when either end may have changed.
 
 use crate::far::FarEnd;
 use crate::stack::{FlowId, Refusal, Stack};
@@ -109,6 +110,7 @@ impl Carried {
                 advance.end = Some(End::Orderly);
             }
             Ok(()) => {}
+            // The command's connect(2) gets the far end's error.
             Err(error) if self.phase == Phase::Connecting => {
                 stack.refuse(self.flow, refusal(&error));
                 advance.end = Some(End::Refused);
@@ -138,6 +140,7 @@ impl Carried {
         }
         self.move_down(stack, now, buffer, advance)?;
         self.move_up(stack, advance)?;
+        // After the last byte: the end must not overtake it.
         if self.phase == Phase::Closing && self.writable {
             match self.far.poll_close(&self.waker) {
                 Poll::Pending => self.writable = false,
@@ -159,9 +162,11 @@ impl Carried {
     ) -> io::Result<()> {
         while self.readable && !self.down_closed {
             let room = stack.writable(self.flow).min(buffer.len());
+            // The command does not read: the far end's own window stops its sender.
             if room == 0 {
                 return Ok(());
             }
+            // Other connections get their turn.
             if advance.down >= TURN_BYTES {
                 advance.unfinished = true;
                 return Ok(());

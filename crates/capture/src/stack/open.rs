@@ -126,9 +126,11 @@ impl Stack {
     ) {
         let opens = is_syn(segment);
         let own = self.is_own(ends.far.ip());
+        // RFC 9293 §3.10.7.1: CLOSED answers by a reset. The forwarder has one port only.
         if !opens || own && ends.far.port() != names::PORT {
             return self.reply_reset(&ends, segment);
         }
+        // Silence, as for a full accept queue: the command's kernel sends the SYN again.
         if self.table.len() >= self.config.flows_max || self.is_short_of_memory() {
             return;
         }
@@ -167,6 +169,7 @@ impl Stack {
         let Phase::Open(stream) = &mut flow.phase else {
             return self.handle_while_opening(now, index, segment, packet);
         };
+        // RFC 6191 §2: the command may use a port again in TIME-WAIT.
         if flow.released && stream.connection().makes_room_for(segment) {
             let ends = flow.ends;
             self.table.remove(index);
@@ -210,6 +213,7 @@ impl Stack {
                 flow.released = true;
                 self.events.push_back(Event::Reset(id));
             }
+            // The driver knows already, and has not looked yet.
             Role::Carried if flow.active => {}
             Role::Carried => {
                 flow.active = true;
@@ -228,6 +232,7 @@ impl Stack {
                 self.after_input(now, index);
             }
             Phase::Opening { .. } => {
+                // The far end has not answered for as long as the command's kernel would wait.
                 self.events.push_back(Event::Reset(id));
                 self.table.remove(index);
             }

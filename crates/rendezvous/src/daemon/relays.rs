@@ -1,4 +1,5 @@
-//! The sockets of relayed addresses.
+//! The sockets of relayed addresses. The server asks for each with a `RelayRequest`, and knows no
+//! sockets itself.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};

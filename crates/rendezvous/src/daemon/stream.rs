@@ -1,4 +1,4 @@
-//! One stream of a host.
+//! One stream of a host, TCP or TLS: its messages in and out. `streams` has all of them.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;

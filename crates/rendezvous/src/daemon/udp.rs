@@ -1,4 +1,4 @@
-//! The UDP sockets that hosts send to.
+//! The UDP sockets that hosts send to, read in batches. Answers leave from the address that was asked.
 
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};

@@ -1,4 +1,4 @@
-//! Messages to bytes.
+//! Messages to bytes; `parse` is the way back.
 
 use std::net::SocketAddr;
 

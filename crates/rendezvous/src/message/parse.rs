@@ -1,4 +1,4 @@
-//! Bytes to messages.
+//! Bytes to messages; `encode` is the way back. Receivers verify signatures afterwards (`signature`).
 
 use std::error::Error;
 use std::fmt;

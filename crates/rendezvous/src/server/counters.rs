@@ -1,4 +1,4 @@
-//! Counters of the server.
+//! Counters of the server, which the daemon shows as metrics.
 
 /// Counts since the start, and the sizes of the tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! Sending datagrams whose headers and payload stand in different places.
+//! Sending datagrams whose headers and payload stand in different places. The port calls it, and joins
+//! the pieces where the system has no such call.
 
 use crate::endpoint::{Contents, Datagrams};
 use std::io;

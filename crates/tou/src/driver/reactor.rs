@@ -122,6 +122,7 @@ impl<Port: ReactorPort> Reactor<Port> {
             RegisteredPort { serial, port: Arc::clone(port), last_poll, wants_writable: false };
         let index = ports.entries.insert(entry);
         if index < POLLED_MAX {
+            // The thread lists the first ports anew at each wait.
             reactor.wake_if_asleep(ports);
         } else {
             if let Err(error) = reactor.registry.add((**port).as_ref(), index) {
@@ -280,6 +281,7 @@ impl<Port: ReactorPort> Reactor<Port> {
             let mut ports = self.lock();
             let Some((entered, key)) = ports.deadlines.pop(now()) else { return };
             let port = ports.entry(key).map(|entry| Arc::clone(&entry.port));
+            // A port locks itself before this table, so it is called without the table's lock.
             drop(ports);
             if let Some(port) = port {
                 port.handle_timeout(entered);
@@ -313,6 +315,7 @@ impl<Port: ReactorPort> Reactor<Port> {
             let Some(entry) = ports.entry(key) else { continue };
             let port = Arc::clone(&entry.port);
             drop(ports);
+            // Without the table's lock, as in `expire`.
             let is_unused = port.retire_if_unused();
             ports = self.lock();
             if is_unused {

@@ -1,4 +1,5 @@
-//! Datagrams with a time to live of their own.
+//! Datagrams with a time to live of their own, which open a NAT and reach no peer
+//! (`session::Outgoing`).
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};

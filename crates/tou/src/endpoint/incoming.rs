@@ -1,4 +1,5 @@
-//! Incoming datagrams.
+//! Incoming datagrams: each goes to its connection, or to `listen` if there is none. The port
+//! (`driver::port::receive`) passes them in.
 
 use super::path_mtu::PathMtu;
 use super::{Addresses, Endpoint, Slot};

@@ -1,4 +1,4 @@
-//! Outgoing datagrams.
+//! Outgoing datagrams: connections take turns. The port sends them after each call into the endpoint.
 
 use super::{Addresses, Contents, Endpoint, Slot};
 use std::net::{IpAddr, SocketAddr};

@@ -1,4 +1,5 @@
-//! Connections that the application has released.
+//! Connections that the application has released: whether they still deliver, and whether their port
+//! can be used again. `driver::drain` and the port ask.
 
 use super::Endpoint;
 use windlass_tcp::State;

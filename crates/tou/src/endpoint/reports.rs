@@ -1,4 +1,5 @@
-//! Reports of the network and of the system: datagrams that did not arrive.
+//! Reports of the network and of the system: datagrams that did not arrive. They come from the port,
+//! ICMP by `driver::port::receive` and errors of calls by `driver::port::refusals`.
 
 use super::path_mtu::packet_min;
 use super::{Addresses, ConnectionId, Endpoint, Error, Slot, State};

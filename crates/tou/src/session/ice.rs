@@ -1,4 +1,5 @@
-//! One ICE agent (RFC 8445) in the engine's time, and the pair of addresses that it selects.
+//! One ICE agent (RFC 8445) in the engine's time, and the pair of addresses that it selects. The crate
+//! `is` has the protocol; this module holds checks back, and notices dead paths and peers that moved.
 
 use super::offer::{CandidateType, Sent};
 use is::stun::{StunMessage, StunPacket};

@@ -155,6 +155,7 @@ impl Relay {
     /// Ends the allocation. Until the server confirms it, there can be no other one.
     pub(super) fn release(&mut self, now: Time) {
         if self.address.is_none() {
+            // Nothing was granted, so there is nothing to end at the server.
             self.failed = true;
         } else if self.released.is_none() {
             let _ = self.client.delete(instant(now));

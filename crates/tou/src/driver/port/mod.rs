@@ -1,4 +1,5 @@
-//! A UDP socket, and the connections over it.
+//! A UDP socket, and the connections over it. A call of the application locks the port, changes the
+//! endpoint and sends what follows, in its own thread. The I/O thread does so for arrivals and timers.
 
 mod receive;
 mod refusals;
@@ -263,6 +264,7 @@ impl Port {
     /// Sends a datagram of the application, such as a STUN message.
     pub(crate) fn send_datagram(&self, peer: SocketAddr, bytes: &[u8]) -> io::Result<()> {
         let destination = self.mapped(peer);
+        // STUN is answered from the address that was asked.
         let src_ip = self.lock().arrival_addresses.get(&destination);
         let datagram =
             Transmit { destination, ecn: None, contents: bytes, segment_size: None, src_ip };
@@ -342,6 +344,7 @@ impl Port {
         self.notify(state);
         let Some(registration) = &mut state.registration else { return };
         let (reactor, key) = (Arc::clone(&registration.reactor), registration.key);
+        // The socket is full: the reactor reports when it has room.
         if registration.wants_writable != state.blocked.is_some() {
             registration.wants_writable = !registration.wants_writable;
             reactor.set_wants_writable(self, key, registration.wants_writable);
@@ -460,6 +463,7 @@ impl Port {
     fn notify(&self, state: &mut PortState) {
         while let Some((id, event)) = state.endpoint.poll_event() {
             let Some(waiters) = state.endpoint.data_mut(id) else { continue };
+            // Readers and writers both have to know of ends and errors.
             if !matches!(event, Event::Writable) {
                 state.to_wake.append(&mut waiters.reading);
             }

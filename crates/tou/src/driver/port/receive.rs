@@ -1,4 +1,4 @@
-//! Receiving on a port.
+//! Receiving on a port: in the I/O thread, or in a thread that writes (`inline_receive`).
 
 use super::{Port, PortState, Reactor};
 use crate::driver::buffers::{BATCH, Buffers};

@@ -58,6 +58,7 @@ impl Port {
         contents: &Contents<'_>,
         scratch: &mut Vec<u8>,
     ) -> io::Result<()> {
+        // Outside of sessions the peer has its own address.
         let Some(SessionPeer { tag, .. }) = SessionPeer::of(&datagrams.peer) else {
             return self.send(datagrams, datagrams.local, contents, scratch);
         };
@@ -69,6 +70,7 @@ impl Port {
                 self.send(&datagrams, Some(self.mapped_source(local)), contents, scratch)
             }
             Destination::Relayed => {
+                // Each gets the relay's header, so they cannot leave in one call.
                 for datagram in contents.joined(scratch).chunks(datagrams.size) {
                     if let Some(own) = companion.relay(now, tag, datagram) {
                         let _ = self.send_one(&own);

@@ -1,4 +1,5 @@
-//! Datagrams that arrive.
+//! Datagrams and bytes of streams that arrive: for a server, for a relay, or for the ICE agent of a
+//! session. `node` passes them in.
 
 use super::Host;
 use crate::session::ice::Pair;

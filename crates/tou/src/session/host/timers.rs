@@ -1,4 +1,4 @@
-//! Time, and what follows from any change.
+//! Time, and what follows from any change: calls that change a host end in `Host::update`.
 
 use super::relays::UNUSED_MAX;
 use super::{CloseReason, Event, Host, Outgoing};

@@ -371,6 +371,7 @@ impl State {
                 }
                 Event::PathFound { tag } | Event::PathChanged { tag } => {
                     endpoint.note_path(now, *tag, self.path_of(*tag));
+                    // RFC 9000 §9.4: congestion control begins anew on another path.
                     if self.host.is_on_new_path(*tag) {
                         endpoint.path_replaced(now, *tag);
                     }
@@ -382,9 +383,11 @@ impl State {
                 Event::PathLost { tag } => endpoint.note_path(now, *tag, None),
                 Event::Closed { tag, reason } => {
                     endpoint.close_session(*tag, Error::Unreachable);
+                    // Calls on the session return the reason from now on.
                     self.closed.insert(*tag, *reason);
                 }
                 Event::Silent { server } | Event::WrongKey { server, .. } => {
+                    // The node's thread looks up the name again and tries TLS.
                     self.silent.push(*server);
                 }
                 Event::StreamUnneeded { stream } => {
@@ -392,6 +395,7 @@ impl State {
                 }
                 _ => {}
             }
+            // A program that reads no events keeps the last ones only.
             if self.events.len() >= EVENTS_MAX {
                 self.events.pop_front();
             }

@@ -1,4 +1,4 @@
-//! Wakes a thread that waits with poll.
+//! Wakes the thread of a `stream` to a rendezvous, which waits with poll.
 
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(windows, path = "windows.rs")]
