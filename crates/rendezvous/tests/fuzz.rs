@@ -21,7 +21,7 @@ use windlass_testbed::replay;
 /// One message of each kind, with every optional attribute.
 fn samples() -> Vec<Vec<u8>> {
     let secret = SecretKey::from_seed([1; 32]);
-    let nonce: Nonce = "nonce".parse().expect("a nonce");
+    let nonce = Nonce::new("nonce").expect("a nonce");
     let mapped = "[2001:db8::1]:4000".parse().expect("an address");
     let turn = TurnCredentials { username: "user".into(), password: "word".into() };
     let introduce = Introduce::signed(

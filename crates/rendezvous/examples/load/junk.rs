@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use windlass_base::Rng;
 use windlass_identity::SecretKey;
-use windlass_rendezvous::message::{Content, Introduce, Message, REGISTER, Register};
+use windlass_rendezvous::message::{Content, Introduce, Message, Nonce, REGISTER, Register};
 
 /// Addresses that the flood comes from.
 const SOURCES: u8 = 200;
@@ -46,7 +46,7 @@ fn kinds() -> Vec<Vec<u8>> {
     let mut rng = Rng::new(5);
     let random = |rng: &mut Rng, len| (0..len).map(|_| rng.bits() as u8).collect::<Vec<u8>>();
     let key = SecretKey::from_seed([99; 32]);
-    let nonce = || "0123456789abcdef".parse().expect("a nonce");
+    let nonce = || Nonce::new("0123456789abcdef").expect("a nonce");
     let introduce = Introduce::signed(&key, nonce(), Some(key.public_key()), [1; 16], vec![7; 600]);
     let contents = [
         Content::Hello(REGISTER),

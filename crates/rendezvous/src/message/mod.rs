@@ -30,7 +30,7 @@ use windlass_identity::PublicKey;
 
 pub use parse::ParseError;
 pub use stun_types::message::{Method, TransactionId};
-pub use values::{InvalidNonce, Nonce, TurnCredentials};
+pub use values::{Nonce, TurnCredentials};
 
 /// The method that publishes a key and keeps it published.
 pub const REGISTER: Method = Method::new(0x7a1);

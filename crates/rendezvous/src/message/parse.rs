@@ -217,7 +217,7 @@ fn number(raw: &RawAttribute<'_>) -> Option<u32> {
 }
 
 fn nonce(raw: &RawAttribute<'_>) -> Option<Nonce> {
-    std::str::from_utf8(&raw.value).ok()?.parse().ok()
+    Nonce::new(std::str::from_utf8(&raw.value).ok()?)
 }
 
 fn credential(raw: &RawAttribute<'_>) -> Option<String> {

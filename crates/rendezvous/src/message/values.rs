@@ -1,8 +1,6 @@
 //! Values of attributes that have rules of their own.
 
-use std::error::Error;
 use std::fmt;
-use std::str::FromStr;
 
 /// A server's proof that a request comes from the address that it was sent to. Opaque to hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -13,33 +11,19 @@ impl Nonce {
     /// shorter than its request.
     pub const MAX_LEN: usize = 64;
 
+    /// The nonce with this text; `None` if that is empty, too long, or has other characters than
+    /// printable ASCII.
+    pub fn new(text: &str) -> Option<Self> {
+        let printable = |b: u8| b == b' ' || b.is_ascii_graphic();
+        let fits = (1..=Self::MAX_LEN).contains(&text.len());
+        (fits && text.bytes().all(printable)).then(|| Self(text.into()))
+    }
+
     /// The text of the nonce.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
-
-impl FromStr for Nonce {
-    type Err = InvalidNonce;
-
-    fn from_str(text: &str) -> Result<Self, InvalidNonce> {
-        let printable = |b: u8| b == b' ' || b.is_ascii_graphic();
-        let fits = (1..=Self::MAX_LEN).contains(&text.len());
-        if fits && text.bytes().all(printable) { Ok(Self(text.into())) } else { Err(InvalidNonce) }
-    }
-}
-
-/// A text is not a nonce: it is empty, too long, or has other characters than printable ASCII.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InvalidNonce;
-
-impl fmt::Display for InvalidNonce {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a nonce has 1 to {} printable ASCII characters", Nonce::MAX_LEN)
-    }
-}
-
-impl Error for InvalidNonce {}
 
 /// User name and password for the relay (RFC 8656).
 #[derive(Clone, PartialEq, Eq)]

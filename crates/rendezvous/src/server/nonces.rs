@@ -40,7 +40,7 @@ impl Nonces {
         let value = u128::from(self.last) << 64 | u128::from(self.proof(self.last, address));
         let digit = |at: u32| ((value >> (5 * at)) & 31) as u32;
         let digits = (0..DIGITS).rev().filter_map(|at| char::from_digit(digit(at), 32));
-        digits.collect::<String>().parse().expect("24 digits are a nonce")
+        Nonce::new(&digits.collect::<String>()).expect("24 digits are a nonce")
     }
 
     /// The serial number of a nonce that the server gave to this address in the last four minutes.

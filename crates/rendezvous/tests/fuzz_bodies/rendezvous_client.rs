@@ -126,7 +126,7 @@ impl Server<'_> {
         let newest = self.transactions.len().saturating_sub(1 + usize::from(self.byte() % 4));
         let Some(&transaction) = self.transactions.get(newest) else { return };
         let [a, b, c, d] = self.array();
-        let nonce: Nonce = format!("n{}", a % 4).parse().expect("a nonce");
+        let nonce = Nonce::new(&format!("n{}", a % 4)).expect("a nonce");
         let mapped = format!("1.2.3.4:{b}").parse().expect("an address");
         let content = match kind {
             1 | 2 => Content::Refused(Refused::challenge(REGISTER, nonce, mapped)),
@@ -154,7 +154,7 @@ impl Server<'_> {
         let [transaction, target, key, body] = self.array();
         let id = self.introduction();
         let target = (target & 1 == 0).then(|| secret(1 + target % 3).public_key());
-        let nonce: Nonce = "n".parse().expect("a nonce");
+        let nonce = Nonce::new("n").expect("a nonce");
         let introduce = Introduce::signed(&secret(1 + key % 3), nonce, target, id, vec![body]);
         let transaction = TransactionId::from(u128::from(transaction));
         let content = Content::Introduce(introduce);

@@ -140,7 +140,7 @@ impl World<'_> {
     /// The first host has none, so that it stays unverified.
     fn nonce(&mut self, of: u8) -> Nonce {
         let known = self.nonces[usize::from(of)].clone();
-        known.unwrap_or_else(|| "unknown".parse().expect("a nonce"))
+        known.unwrap_or_else(|| Nonce::new("unknown").expect("a nonce"))
     }
 
     fn junk(&mut self, from: u8) {
@@ -293,7 +293,7 @@ impl World<'_> {
             && let Some(nonce) = message.raw_attribute(AttributeType::new(0x15))
         {
             let text = std::str::from_utf8(&nonce.value).expect("text");
-            self.nonces[at] = Some(text.parse().expect("a nonce"));
+            self.nonces[at] = Some(Nonce::new(text).expect("a nonce"));
         }
         let Ok(message) = Message::parse(bytes) else { return };
         match message.content {

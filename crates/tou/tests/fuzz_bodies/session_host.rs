@@ -131,7 +131,7 @@ impl World<'_> {
 
     fn offer(&mut self, body: Vec<u8>) {
         let who = 2 + self.byte() % 2;
-        let nonce: Nonce = "n".parse().expect("a nonce");
+        let nonce = Nonce::new("n").expect("a nonce");
         let id = [self.byte() % 4; 16];
         let introduce = Introduce {
             seen: Some(SocketAddr::new(local(9), 7000)),

@@ -16,7 +16,7 @@ fn key(number: u8) -> PublicKey {
 }
 
 fn nonce(text: &str) -> Nonce {
-    text.parse().expect("a nonce")
+    Nonce::new(text).expect("a nonce")
 }
 
 fn address(text: &str) -> SocketAddr {

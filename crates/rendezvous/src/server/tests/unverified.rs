@@ -43,7 +43,7 @@ proptest! {
         for ((from, socket, kind, flags, own), junk) in messages {
             let path = source(from, socket);
             // A nonce that is another address's, or none that the server ever gave.
-            let nonce = if own { stolen.clone() } else { "0".repeat(24).parse().expect("a nonce") };
+            let nonce = if own { stolen.clone() } else { Nonce::new(&"0".repeat(24)).expect("a nonce") };
             let bytes = request_without_proof(kind, flags, &nonce, &junk);
             *balance.entry(path.address()).or_insert(0_i64) += bytes.len() as i64;
             server.handle(NOW, path, &bytes);
