@@ -14,8 +14,8 @@ const SPKI_PREFIX: [u8; 12] =
 /// An Ed25519 public key: the name of a host.
 ///
 /// Its text form is RFC 4648 base32 in lower case without padding, 52 characters. Parsing takes
-/// upper case too. Keys for which anyone can forge signatures are refused. Other
-/// bytes are not checked to be a point of the curve: bytes that are no point verify no signature.
+/// upper case too. Keys for which anyone can forge signatures are refused. Other bytes are not checked
+/// to be a point of the curve: bytes that are no point verify no signature.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublicKey([u8; PublicKey::LEN]);
 
