@@ -18,7 +18,7 @@ fn body() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn key() -> impl Strategy<Value = PublicKey> {
-    any::<[u8; 32]>().prop_filter_map("a weak key", |bytes| PublicKey::from_bytes(bytes))
+    any::<[u8; 32]>().prop_filter_map("a weak key", PublicKey::from_bytes)
 }
 
 fn secret() -> impl Strategy<Value = SecretKey> {
