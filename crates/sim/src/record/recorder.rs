@@ -2,7 +2,7 @@
 
 use crate::model::LinkDirection;
 use crate::packet::Packet;
-use windlass_base::Time;
+use windlass_base::{Span, Time};
 use windlass_tcp::{Connection, TraceEvent};
 
 /// Receives the events of a run, for time series or captures. By default every method does nothing.
@@ -36,6 +36,12 @@ pub trait Recorder {
         average: Option<f64>,
     ) {
         let _ = (now, direction, packets, average);
+    }
+
+    /// The device of a link took a packet from one of these queues; from its arrival at the queue to its
+    /// transmission it waits for `waited`. Before [`Recorder::queue_changed`], if the length changes too.
+    fn packet_left(&mut self, now: Time, direction: LinkDirection, waited: Span) {
+        let _ = (now, direction, waited);
     }
 
     /// Whether the run calls [`Recorder::packet`].
@@ -77,6 +83,10 @@ impl<R: Recorder> Recorder for &mut R {
         R::queue_changed(self, now, direction, packets, average);
     }
 
+    fn packet_left(&mut self, now: Time, direction: LinkDirection, waited: Span) {
+        R::packet_left(self, now, direction, waited);
+    }
+
     fn wants_packets(&self) -> bool {
         R::wants_packets(self)
     }
@@ -112,6 +122,11 @@ impl<A: Recorder, B: Recorder> Recorder for (A, B) {
     ) {
         self.0.queue_changed(now, direction, packets, average);
         self.1.queue_changed(now, direction, packets, average);
+    }
+
+    fn packet_left(&mut self, now: Time, direction: LinkDirection, waited: Span) {
+        self.0.packet_left(now, direction, waited);
+        self.1.packet_left(now, direction, waited);
     }
 
     fn wants_packets(&self) -> bool {
@@ -153,6 +168,12 @@ impl<R: Recorder> Recorder for Option<R> {
     ) {
         if let Some(recorder) = self {
             recorder.queue_changed(now, direction, packets, average);
+        }
+    }
+
+    fn packet_left(&mut self, now: Time, direction: LinkDirection, waited: Span) {
+        if let Some(recorder) = self {
+            recorder.packet_left(now, direction, waited);
         }
     }
 
