@@ -28,6 +28,15 @@ def test_figures_get_dotted_names_and_their_spread():
     assert case.flows[0].values["slope.time_mean"].mean == 0.2
 
 
+def test_a_distribution_has_a_figure_for_each_quantile_in_one_run_and_in_many():
+    one = {"mean": 1.5, "p99": 4.0}
+    many = {"mean": {"mean": 1.5, "sd": 0.1}, "p99": {"mean": 4.0, "sd": 0.5}}
+    for distribution, sd in ((one, 0.0), (many, 0.5)):
+        values = CaseResult.from_summary({"queue_delay_ms": distribution}, 3).values
+        assert values["queue_delay_ms.mean"].mean == 1.5
+        assert values["queue_delay_ms.p99"] == Estimate(4.0, sd, 3)
+
+
 def test_a_figure_that_does_not_apply_is_left_out():
     case = CaseResult.from_summary({"flows": [{"rtt_min_ms": 4, "slope": None}]}, 1)
     assert "slope" not in case.flows[0].values

@@ -16,6 +16,8 @@ from windlass_lab.cli import main
 from windlass_lab.core.binary.locate import find_windlass
 from windlass_lab.core.errors import LabError
 from windlass_lab.runs.figure import compare
+from windlass_lab.runs.panels import kept, rows_of
+from windlass_lab.runs.run import Run
 from windlass_lab.runs.simulate import ScenarioError
 
 SMALL = """
@@ -201,6 +203,53 @@ def test_runs_side_by_side_share_their_axes(small):
     assert [panel.label for panel in row.panels] == ["reno", "cubic"]
     ranges = [panel.spec["layout"]["yaxis"]["range"] for panel in row.panels]
     assert ranges[0] == ranges[1]
+
+
+def _run(controller="reno", **columns):
+    """A run of one flow and one queue, from made-up series."""
+    rates = {"whole_run": 100.0, "steady": 100.0}
+    flow = {"name": "a", "controller": controller, "packets_per_s": rates}
+    flow["mbit_per_s"] = {window: rate * 0.012 for window, rate in rates.items()}
+    series = {"time_s": [0.0, 0.5, 1.0, 1.5], **columns}
+    kind = "queue-r1-r2-forward" if "delay_ms" in columns else "flow-a"
+    summary = {"name": "x", "seed": 1, "duration_s": 2.0, "flows": [flow], "queues": []}
+    return Run(summary, {kind: pl.DataFrame(series)})
+
+
+def test_a_rate_is_the_growth_of_each_span_in_mbit():
+    run = _run(acked_packets=[0.0, 50.0, 100.0, 100.0])
+    (row,) = rows_of([("x", run)], ["rate"])
+    (trace,) = row.panels[0].spec["data"]
+    assert trace["name"] == "a (reno)"
+    mean = sum(trace["y"]) / len(trace["y"])
+    # 100 packets of 12,000 bits in two seconds.
+    assert mean == pytest.approx(0.6)
+    assert max(trace["y"]) == pytest.approx(50 * 0.012 / 0.1), "a span of 0.1 s has one step"
+
+
+def test_a_queues_delay_is_plotted_in_ms_and_listed(capsys):
+    run = _run(delay_ms=[None, 0.0, 12.5, 3.0])
+    (row,) = rows_of([("x", run)], ["delay"])
+    (trace,) = row.panels[0].spec["data"]
+    assert (trace["name"], row.unit, max(trace["y"])) == ("r1-r2-forward", "ms", 12.5)
+    assert kept([("x", run)]) == [("delay", "Delay in the queue", "ms")]
+
+
+def test_a_name_that_says_the_controller_stays():
+    run = _run("cubic", acked_packets=[0.0, 1.0, 2.0, 3.0])
+    run.summary["flows"][0]["name"] = "cubic-1"
+    named = Run(run.summary, {"flow-cubic-1": run.tables["flow-a"]})
+    (row,) = rows_of([("x", named)], ["acked"])
+    assert row.panels[0].spec["data"][0]["name"] == "cubic-1"
+
+
+def test_plot_without_a_name_lists_the_series_of_a_run(small, windlass, tmp_path, capsys):
+    out = tmp_path / "out"
+    subprocess.run([windlass, "sim", "run", small, "--out", out], check=True, capture_output=True)
+    assert main(["plot", str(out), "--what"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split(maxsplit=1) == ["cwnd", "Congestion window (packets)"]
+    assert {"rate", "delay", "queue"} <= {line.split()[0] for line in lines}
 
 
 def test_plot_writes_a_page_of_an_output(small, windlass, tmp_path, capsys):

@@ -4,8 +4,8 @@
 
 use crate::{
     CoDel, CoDelConfig, ConfigError, Custom, CustomConfig, DropReason, DropTail, DropTailConfig,
-    FixedProbability, FixedProbabilityConfig, FqCoDel, FqCoDelConfig, Packet, Pie, PieConfig,
-    Queue, QueueFactory, Red, RedConfig, Sred, SredConfig, Stats, TcRed, TcRedConfig,
+    EarlyAction, FixedProbability, FixedProbabilityConfig, FqCoDel, FqCoDelConfig, Packet, Pie,
+    PieConfig, Queue, QueueFactory, Red, RedConfig, Sred, SredConfig, Stats, TcRed, TcRedConfig,
 };
 use alloc::sync::Arc;
 use windlass_base::{BitRate, Rng, Time};
@@ -108,6 +108,22 @@ macro_rules! declare {
 disciplines!(declare);
 
 impl Config {
+    /// Whether the discipline may mark ECN-capable packets. One of another crate may.
+    pub fn can_mark(&self) -> bool {
+        let marks = |action| action == EarlyAction::Mark;
+        match self {
+            Config::DropTail(_) => false,
+            Config::Red(config) => marks(config.action),
+            Config::Pie(config) => config.mark_up_to.is_some(),
+            Config::FixedProbability(config) => marks(config.action),
+            Config::Sred(config) => marks(config.action),
+            Config::TcRed(config) => config.ecn,
+            Config::CoDel(config) => config.params.ecn,
+            Config::FqCoDel(config) => config.codel.ecn,
+            Config::Custom(_) => true,
+        }
+    }
+
     /// A discipline of a crate of your own.
     pub fn custom(factory: impl QueueFactory + 'static) -> Config {
         Config::Custom(CustomConfig(Arc::new(factory)))

@@ -1,6 +1,6 @@
 //! Types that the TCP engine, the queue disciplines, the simulator and the tools share: points and
-//! spans of time, deadlines, rates, token buckets, ECN codepoints, the random stream, the Internet
-//! checksum, and which IP addresses are special.
+//! spans of time, distributions of spans, deadlines, rates, token buckets, ECN codepoints, the random
+//! stream, the Internet checksum, and which IP addresses are special.
 //!
 //! Nothing in this crate reads a clock or gathers entropy: time and seeds are arguments.
 //!
@@ -42,6 +42,7 @@ pub mod checksum;
 mod deadlines;
 #[cfg(feature = "dial")]
 pub mod dial;
+mod distribution;
 mod ecn;
 #[cfg(feature = "paths")]
 pub mod paths;
@@ -57,6 +58,7 @@ mod time;
 mod token_bucket;
 
 pub use deadlines::Deadlines;
+pub use distribution::{Distribution, Sketch};
 pub use ecn::Ecn;
 pub use printable::{is_unprintable, printable, printable_lines};
 pub use rate::BitRate;

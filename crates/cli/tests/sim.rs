@@ -92,7 +92,21 @@ fn json(text: &str) -> Value {
 #[test]
 fn run_prints_the_flows_the_fairness_index_and_the_seed() {
     let text = good(&Bench::new("tables").windlass(&["sim", "run", "short.toml"]));
-    for expected in ["near", "far", "new-ecn", "slope", "fairness index", "r1-d", "seed 1;"] {
+    for expected in [
+        "near",
+        "far",
+        "new-ecn",
+        "slope",
+        "fairness index",
+        "r1-d",
+        "seed 1;",
+        "profile ns2-reno",
+        "Mbit/s",
+        "utilisation",
+        "p99.9",
+        "near RTT",
+        "far in queues",
+    ] {
         assert!(text.contains(expected), "{expected} is not in\n{text}");
     }
 }
@@ -414,6 +428,39 @@ fn check_tells_good_files_from_bad_ones() {
     assert!(
         stderr(&output).starts_with("error: bad.toml:14:57: dumbbell.bottleneck.queue: expected")
     );
+}
+
+#[test]
+fn a_controller_without_its_signal_is_a_warning_in_text_and_json() {
+    let bench = Bench::new("warning");
+    let no_ecn = ["--set", "defaults.ecn=false"];
+    let run = |args: &[&str]| good(&bench.windlass(&[args, &no_ecn].concat()));
+    let sentence =
+        "near, far: new-ecn waits for ECN marks, but its sender does not use ECN (key ecn)";
+    let text = run(&["sim", "run", "short.toml"]);
+    assert!(text.ends_with(&format!("warning: {sentence}\n")), "{text}");
+    let summary = json(&run(&["sim", "run", "short.toml", "--json"]));
+    assert_eq!(summary["warnings"], serde_json::json!([sentence]));
+    let checked = run(&["sim", "check", "short.toml"]);
+    assert_eq!(checked, format!("short.toml: ok\nshort.toml: warning: {sentence}\n"));
+}
+
+#[test]
+fn an_upgraded_file_simulates_the_same_and_keeps_its_comments() {
+    let bench = Bench::new("upgrade");
+    let old = SCENARIO.replace("profile = \"ns2-reno\"\n", "# mine\n");
+    fs::write(bench.folder.join("old.toml"), &old).expect("writable");
+    let run = || good(&bench.windlass(&["sim", "run", "old.toml", "--json"]));
+    let before = run();
+    let upgrade = || good(&bench.windlass(&["sim", "check", "--upgrade", "old.toml"]));
+    assert_eq!(upgrade(), "old.toml: ok, of version 2 now\n");
+    let new = String::from_utf8(bench.read("old.toml")).expect("UTF-8");
+    assert!(new.starts_with("schema = 2\n") && new.contains("# mine\n"), "{new}");
+    assert!(new.contains("profile = \"rfc5681\"\n"), "{new}");
+    assert_eq!(run(), before);
+    assert_eq!(upgrade(), "old.toml: ok\n");
+    fs::write(bench.folder.join("x.json"), "{}").expect("writable");
+    assert!(!refused(&bench.windlass(&["sim", "check", "--upgrade", "x.json"])).is_empty());
 }
 
 #[test]

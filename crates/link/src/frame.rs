@@ -3,7 +3,7 @@
 use crate::ecn;
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
-use windlass_base::{Ecn, Rng};
+use windlass_base::{Ecn, Rng, Time};
 use windlass_tcp::SeqNumber;
 use windlass_tcp::segment::ip::{self, Addresses, IpPacket, PROTOCOL_TCP};
 use windlass_tcp::segment::wire;
@@ -20,6 +20,8 @@ pub struct Frame {
     ecn: Ecn,
     flow: Option<Flow>,
     data: Option<TcpData>,
+    /// When it arrived at the queue that it is in.
+    pub(crate) queued_at: Time,
 }
 
 /// The key of a flow in one direction: addresses, protocol and ports.
@@ -42,10 +44,11 @@ impl Frame {
     /// Takes the bytes of a packet and reads its headers.
     pub fn new(bytes: Vec<u8>) -> Frame {
         let Ok(packet) = ip::parse(&bytes) else {
-            return Frame { bytes, ecn: Ecn::NotEct, flow: None, data: None };
+            let (ecn, queued_at) = (Ecn::NotEct, Time::ZERO);
+            return Frame { bytes, ecn, flow: None, data: None, queued_at };
         };
         let (ecn, flow, data) = (packet.header.ecn, flow(&packet), tcp_data(&packet));
-        Frame { bytes, ecn, flow: Some(flow), data }
+        Frame { bytes, ecn, flow: Some(flow), data, queued_at: Time::ZERO }
     }
 
     /// The bytes of the packet.

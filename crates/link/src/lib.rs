@@ -46,7 +46,6 @@
 pub mod config;
 mod ecn;
 mod frame;
-mod lateness;
 #[cfg(target_os = "linux")]
 pub mod linux;
 mod listed_loss;
@@ -57,7 +56,6 @@ mod routes;
 
 pub use config::{ConfigError, LinkConfig, Loss, PathConfig, PortConfig};
 pub use frame::Frame;
-pub use lateness::Lateness;
 pub use network::{Direction, Network, NetworkStats, Transmit};
 pub use path::PathStats;
 pub use windlass_link_model::{self as link_model, Variation};

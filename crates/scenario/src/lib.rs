@@ -36,11 +36,14 @@ mod resolve;
 pub mod settings;
 mod trace_file;
 mod units;
+mod upgrade;
+mod version;
 
 pub use document::{DEFAULT_SEED, Document, Source};
 pub use queues::{QueueKind, QueueRef, Queues};
 pub use registry::Registry;
 pub use resolve::LinkOverTime;
+pub use upgrade::upgrade;
 pub use windlass_keys::{Problem, Problems};
 
 use keys::ScenarioKeys;
@@ -122,12 +125,13 @@ impl Registry {
 
     /// The JSON Schema (draft 2020-12) of a scenario, whether it is written as TOML or as JSON.
     pub fn schema(&self) -> serde_json::Value {
-        windlass_keys::schema::<ScenarioKeys, _>("Windlass scenario, version 1", self.clone())
+        windlass_keys::schema::<ScenarioKeys, _>("Windlass scenario", self.clone())
     }
 }
 
 fn read(root: &mut Node, context: &mut Context) -> Option<Document> {
     inherit::inherit_defaults(root, context.registry());
+    version::name_profiles(root);
     let keys = context.root::<ScenarioKeys>(root)?;
     resolve::document(keys, context)
 }

@@ -190,11 +190,14 @@ impl Hosts {
         network: &mut Network,
         cx: &mut Context<'_, R>,
     ) {
-        let Run { first: segment, ecn, .. } = &network.transit.packets.get(packet).run;
+        let InFlight { waited, run, .. } = network.transit.packets.get(packet);
+        let Run { first: segment, ecn, .. } = run;
         let number = to.connection();
         let Some(pair) = &mut self.connections[number as usize] else { return };
-        let delivered = SIDE == RECEIVER && segment.payload_len > 0;
-        cx.records.delivered_segments += u64::from(delivered);
+        if SIDE == RECEIVER && segment.payload_len > 0 {
+            cx.records.delivered_segments += 1;
+            cx.records.flows[pair.flow as usize].queue_delays.record(now, *waited);
+        }
         if pair.ends[SIDE].connection.state() == State::Closed {
             if let Some(reset) = segment.reset_reply() {
                 pair.reply(now, to, reset, network, cx);
@@ -330,6 +333,7 @@ impl Pair {
             packet.to = Sink::tcp(number, SIDE).other_end();
             packet.flow = *flow;
             packet.hop = *first_hop;
+            packet.waited = Span::ZERO;
             if count == 1 {
                 packet.wire_bytes = IPV4_HEADER_BYTES + run.first.wire_bytes();
                 network.send(now, slot, cx);
@@ -358,6 +362,7 @@ impl Pair {
             flow: self.flow,
             hop: self.ends[from.side()].first_hop,
             wire_bytes: IPV4_HEADER_BYTES + first.wire_bytes(),
+            waited: Span::ZERO,
             run: Run { first, count: 1, ..Run::default() },
         });
         network.send(now, slot, cx);

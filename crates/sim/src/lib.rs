@@ -56,6 +56,7 @@ mod run;
 pub mod series;
 pub mod simple_model;
 pub mod summary;
+mod warnings;
 
 pub use aggregate::aggregate;
 pub use build_error::BuildError;

@@ -45,6 +45,12 @@ impl Scenario {
         self.nodes.iter().position(|node| node == name)
     }
 
+    /// One direction of a link, which must be one of this scenario's.
+    pub fn channel(&self, direction: LinkDirection) -> &Channel {
+        let link = &self.links[direction.link];
+        if direction.reverse { &link.backward } else { &link.forward }
+    }
+
     /// One direction of a link, to be changed before a run. It must be one of this scenario's.
     pub fn channel_mut(&mut self, direction: LinkDirection) -> &mut Channel {
         let link = &mut self.links[direction.link];
@@ -196,6 +202,8 @@ pub struct Flow {
     pub from: NodeId,
     /// The receiving host.
     pub to: NodeId,
+    /// The profile that the options of both ends began from, for results; `None` if there was none.
+    pub profile: Option<tcp::Profile>,
     /// Options of the sender.
     pub sender: tcp::Config,
     /// Options of the receiver.

@@ -1,6 +1,6 @@
 //! Packets, in the form of the network and in that of middleboxes and captures.
 
-use windlass_base::Ecn;
+use windlass_base::{Ecn, Span};
 use windlass_tcp::{Run, Segment};
 
 /// An IPv4 header without options, in bytes.
@@ -74,6 +74,8 @@ pub(crate) struct InFlight {
     /// Index of its present hop in the list of hops.
     pub(crate) hop: u32,
     pub(crate) wire_bytes: u32,
+    /// How long it has waited in queues so far.
+    pub(crate) waited: Span,
     /// Its segment as the engine built it, and its ECN field. Only the ECN field has a meaning for UDP.
     pub(crate) run: Run,
 }
@@ -196,6 +198,7 @@ mod tests {
             flow: 0,
             hop: 0,
             wire_bytes,
+            waited: Span::ZERO,
             run: Run::default(),
         };
         let mut packets = Packets::default();

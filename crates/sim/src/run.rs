@@ -13,8 +13,9 @@ use crate::placed::Placed;
 use crate::random_stream;
 use crate::record::{Context, FlowRecord, Recorder, Records, Traffic, UdpRecord};
 use crate::summary::{self, Summary};
+use crate::warnings::warnings;
 use std::ops::Deref;
-use windlass_base::Time;
+use windlass_base::{Span, Time};
 use windlass_tcp::{Connection, Run};
 
 /// Runs a scenario. The same scenario and seed give the same summary, bit for bit, with any recorder.
@@ -137,6 +138,12 @@ impl<S: Deref<Target = Scenario>> Simulation<S> {
         self.hosts.sender(flow)
     }
 
+    /// Sentences about flows whose controller waits for a signal that cannot come, as in
+    /// [`Summary::warnings`].
+    pub fn warnings(&self) -> Vec<String> {
+        warnings(&self.scenario, &self.network)
+    }
+
     /// Ends the run here, and returns its summary.
     pub fn finish<R: Recorder>(mut self, recorder: &mut R) -> Summary {
         let end = if self.over { self.end } else { self.now().min(self.end) };
@@ -223,9 +230,9 @@ fn deliver<R: Recorder>(
     network: &mut Network,
     cx: &mut Context<'_, R>,
 ) {
-    let to = network.transit.packets.get(packet).to;
+    let InFlight { to, waited, .. } = *network.transit.packets.get(packet);
     if to.is_udp() {
-        cx.records.udp[to.connection() as usize].receive(now);
+        cx.records.udp[to.connection() as usize].receive(now, waited);
     } else {
         hosts.handle_packet(now, packet, network, cx);
     }
@@ -256,9 +263,9 @@ fn records(scenario: &Scenario) -> Records {
     let (tcp, udp) = (scenario.flows.len(), scenario.udp.len());
     Records {
         bottleneck: Some(scenario.bottleneck),
-        flows: vec![FlowRecord::new(steady_from); tcp],
+        flows: (0..tcp).map(|_| FlowRecord::new(steady_from)).collect(),
         traffic: vec![Traffic::default(); tcp + udp],
-        udp: vec![UdpRecord::new(steady_from); udp],
+        udp: (0..udp).map(|_| UdpRecord::new(steady_from)).collect(),
         unfinished: tcp,
         delivered_segments: 0,
     }
@@ -279,6 +286,7 @@ fn send_udp<R: Recorder>(
         flow,
         hop: network.first_hop(flow, false),
         wire_bytes: source.spec.packet_bytes,
+        waited: Span::ZERO,
         run: Run::default(),
     };
     let slot = network.transit.packets.put(packet);

@@ -82,7 +82,12 @@ fn a_queues_series_tells_its_length_and_its_average() {
     let scenario = new_ecn();
     let summary = run(&scenario, 1, &mut ()).expect("a sound scenario");
     let lines = &series(&scenario)["queue-0-1-forward"];
-    assert_eq!(lines[1], ["0.000000000", "0", ""]);
+    assert_eq!(lines[1], ["0.000000000", "0", "", ""]);
+    let delays = column(lines, "delay_ms");
+    let longest_ms = delays.into_iter().flatten().fold(0.0, f64::max);
+    let whole = Scenario { steady_from: Span::ZERO, ..scenario.clone() };
+    let queue = &run(&whole, 1, &mut ()).expect("a sound scenario").queues[0];
+    assert_eq!(Some(longest_ms), queue.queue_delay_ms.map(|delay| delay.max.as_millis_f64()));
     let longest = column(lines, "queue_packets").into_iter().flatten().fold(0.0, f64::max);
     assert_eq!(longest, summary.queues[0].max_packets as f64);
     // The mean over time, from the series.

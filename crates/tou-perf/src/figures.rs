@@ -1,6 +1,7 @@
 //! The figures of a test.
 
 use crate::cpu::CpuTime;
+use crate::rtt_samples::RttSamples;
 use serde::{Deserialize, Serialize};
 use windlass_tou::{Info, TouStream};
 
@@ -36,6 +37,9 @@ pub struct StreamFigures {
     pub ssthresh_bytes: Option<u64>,
     /// The smoothed round-trip time; `None` before the first sample.
     pub rtt_us: Option<u64>,
+    /// The round-trip times that this end measured; `None` without samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_samples: Option<RttSamples>,
     /// Bytes sent and not acknowledged.
     pub in_flight_bytes: u64,
     /// Segments with payload sent, including retransmissions.
@@ -63,7 +67,8 @@ impl StreamFigures {
     /// figures of a connection that was removed are zero.
     pub(crate) fn of_sender(stream: &TouStream, head_len: u64) -> StreamFigures {
         let Ok(info) = stream.info() else { return StreamFigures::default() };
-        StreamFigures::of(&info, info.bytes_acked.saturating_sub(head_len))
+        let figures = StreamFigures::of(&info, info.bytes_acked.saturating_sub(head_len));
+        StreamFigures { rtt_samples: stream.rtt_samples().map(RttSamples::from), ..figures }
     }
 
     /// The figures of a receiving connection, from which the application has read `bytes`.
@@ -100,6 +105,7 @@ impl StreamFigures {
             inflation_bytes: info.inflation,
             ssthresh_bytes: info.ssthresh,
             rtt_us: info.rtt.map(|rtt| rtt.as_micros() as u64),
+            rtt_samples: None,
             in_flight_bytes: info.in_flight,
             data_segments: info.stats.data_segments_sent,
             retransmitted_segments: info.stats.retransmitted_segments,

@@ -14,6 +14,7 @@ mod error;
 mod figures;
 mod message;
 mod open_streams;
+mod rtt_samples;
 mod server;
 mod transfer;
 
@@ -22,6 +23,7 @@ pub use error::Error;
 pub use figures::{Figures, Interval, StreamFigures, bit_per_s, sum};
 pub use message::{Direction, Limit, STREAMS_MAX, Test};
 pub use open_streams::OpenStreams;
+pub use rtt_samples::RttSamples;
 pub use server::{BACKLOG, Controllers, FinishedTest, Server};
 pub use transfer::{Outcome, TestStream};
 

@@ -129,6 +129,7 @@ impl Run<'_> {
     ) -> Result<Outcome, Error> {
         let start = Instant::now();
         let first = self.snapshot(start);
+        self.keep_rtt_samples();
         let omit = Duration::from_millis(self.test.omit_ms);
         let counts_from = omit.is_zero().then(|| first.clone());
         let mut progress = Progress { start, last: first, counts_from, stopped: false, peer: None };
@@ -174,6 +175,7 @@ impl Run<'_> {
                     }
                     if omitted {
                         progress.counts_from = Some(progress.last.clone());
+                        self.keep_rtt_samples();
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(Error::unexpected("silence")),
@@ -187,6 +189,13 @@ impl Run<'_> {
         let from = progress.counts_from.as_ref().unwrap_or(&progress.last);
         let counted = Snapshot { cpu: CpuTime::now(), ..progress.last.clone() };
         self.conclude(counted.since(from), progress.peer)
+    }
+
+    /// Counts the round-trip times of all connections from now on. One that has ended has no figures anyway.
+    fn keep_rtt_samples(&self) {
+        for stream in self.streams.iter().filter(|_| self.sends) {
+            let _ = stream.stream.keep_rtt_samples();
+        }
     }
 
     fn check_bytes(&self, received: u64) -> Result<(), Error> {

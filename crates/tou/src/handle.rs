@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Shutdown, SocketAddr, SocketAddrV6};
 use std::sync::OnceLock;
 use std::task::{Poll, Waker};
+use windlass_base::Distribution;
 use windlass_tcp::stream::Stream;
 use windlass_tcp::{Error, State};
 
@@ -244,6 +245,17 @@ impl Handle {
 
     pub(crate) fn info(&self) -> io::Result<Info> {
         self.inspect(|stream| Info::of(stream.connection()))
+    }
+
+    pub(crate) fn keep_rtt_samples(&self) -> io::Result<()> {
+        match self.port.with(|state, _| state.endpoint.keep_rtt_samples(self.id)) {
+            true => Ok(()),
+            false => Err(gone()),
+        }
+    }
+
+    pub(crate) fn rtt_samples(&self) -> Option<Distribution> {
+        self.port.with(|state, _| state.endpoint.rtt_samples(self.id)?.distribution())
     }
 
     pub(crate) fn inspect<T>(&self, inspect: impl FnOnce(&Stream) -> T) -> io::Result<T> {

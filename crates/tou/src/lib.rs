@@ -80,7 +80,7 @@ pub use options::{Options, congestion};
 pub use socket::TouSocket;
 pub use stream::TouStream;
 
-pub use windlass_base::{Span, Time};
+pub use windlass_base::{Distribution, Span, Time};
 pub use windlass_qlog as qlog;
 pub use windlass_tcp::cc::ControllerFactory;
 pub use windlass_tcp::config::{EcnEcho, KeepAlive};

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
+use windlass_base::Distribution;
 use windlass_tcp::cc::ControllerFactory;
 
 /// A connection, like [`std::net::TcpStream`].
@@ -82,6 +83,21 @@ impl TouStream {
     /// [`ErrorKind::NotConnected`] if the connection has ended and was removed.
     pub fn info(&self) -> io::Result<Info> {
         self.0.handle.info()
+    }
+
+    /// Keeps the round-trip times that the connection measures from now on, and forgets earlier ones.
+    /// This takes 7 KiB of memory.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotConnected`] if the connection has ended and was removed.
+    pub fn keep_rtt_samples(&self) -> io::Result<()> {
+        self.0.handle.keep_rtt_samples()
+    }
+
+    /// Mean and quantiles of the round-trip times since [`TouStream::keep_rtt_samples`]; `None` without
+    /// samples, or if the connection has ended and was removed.
+    pub fn rtt_samples(&self) -> Option<Distribution> {
+        self.0.handle.rtt_samples()
     }
 
     /// Takes the connection's error, as SO_ERROR does. An error is reported only once.

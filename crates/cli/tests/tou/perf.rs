@@ -57,6 +57,9 @@ fn every_byte_asked_for_is_counted_once_at_both_ends() {
         let packets = 1_000_001 / streams as u64 / 1456;
         assert!(sender["data_segments"].as_u64() >= Some(packets), "{sender}");
         assert!(sender["rtt_ms"].as_f64().is_some_and(|ms| ms > 0.0), "{sender}");
+        let samples = |name: &str| sender["rtt_samples_ms"][name].as_f64().unwrap_or_default();
+        assert!(0.0 < samples("p50") && samples("p50") <= samples("p99_9"), "{sender}");
+        assert!(samples("p99_9") <= samples("max"), "{sender}");
         assert_eq!(sender["ecn"], more.contains(&"--ecn"), "agreed on if the client offers it");
         let up = report["test"]["direction"] == "up";
         assert_eq!(up, !more.contains(&"--reverse"));

@@ -1,6 +1,6 @@
 //! The loop that moves packets between devices and the network.
 
-use crate::{Lateness, Network, Transmit};
+use crate::{Network, Transmit};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::prctl::set_timerslack;
@@ -12,7 +12,7 @@ use thread_priority::{
     RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
     set_thread_priority_and_policy, thread_native_id,
 };
-use windlass_base::{Span, Time};
+use windlass_base::{Sketch, Span, Time};
 use windlass_namespace::Device;
 
 /// Larger than any IP packet.
@@ -44,7 +44,7 @@ pub struct Carrier {
     start: Instant,
     /// Within this time of the next due packet the loop spins instead of sleeping.
     spin: Span,
-    lateness: Lateness,
+    lateness: Sketch,
     refused: u64,
     buffer: Vec<u8>,
 }
@@ -63,7 +63,7 @@ impl Carrier {
             devices,
             start: Instant::now(),
             spin,
-            lateness: Lateness::default(),
+            lateness: Sketch::default(),
             refused: 0,
             buffer: vec![0; PACKET_BYTES_MAX],
         }
@@ -163,7 +163,7 @@ impl Carrier {
     }
 
     /// How late packets left, measured after each was handed to its device.
-    pub fn lateness(&self) -> &Lateness {
+    pub fn lateness(&self) -> &Sketch {
         &self.lateness
     }
 

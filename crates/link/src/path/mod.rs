@@ -6,8 +6,8 @@ use crate::loss::LossModel;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use windlass_aqm::{self as aqm, Discipline, Packet as _, Queue as _};
-use windlass_base::{BitRate, Rng, Span, Time};
-use windlass_link_model::{Aggregator, Outages, Policer, Steps, Transmitter};
+use windlass_base::{BitRate, Rng, Sketch, Span, Time};
+use windlass_link_model::{Aggregator, Outages, Policer, Steps, Transmission, Transmitter};
 
 /// Counts of a path since it was built.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +52,7 @@ pub(crate) struct Path {
     asks_at: Option<Time>,
     wire: Wire,
     stats: PathStats,
+    queue_delays: Sketch,
 }
 
 /// The delay, loss, duplication and corruption between transmission and arrival.
@@ -120,11 +121,13 @@ impl Path {
                 on_it: BinaryHeap::new(),
             },
             stats: PathStats::default(),
+            queue_delays: Sketch::default(),
         })
     }
 
     /// Takes a packet into the queue.
-    pub(crate) fn handle_frame(&mut self, now: Time, frame: Frame) {
+    pub(crate) fn handle_frame(&mut self, now: Time, mut frame: Frame) {
+        frame.queued_at = now;
         if self.policer.as_mut().is_some_and(|policer| !policer.admits(now, frame.wire_bytes())) {
             self.stats.policed += 1;
             return;
@@ -159,7 +162,9 @@ impl Path {
     fn send(&mut self, now: Time) {
         self.asks_at = None;
         while let Some(frame) = self.queue.dequeue(now, &mut self.queue_rng, &mut |_, _| {}) {
-            self.sent_at = self.transmit(now, frame.wire_bytes());
+            let Transmission { begin, end } = self.transmit(now, frame.wire_bytes());
+            self.queue_delays.record(begin.saturating_since(frame.queued_at));
+            self.sent_at = end;
             self.wire.enter(self.sent_at, frame, &mut self.stats);
             let busy = self.sent_at - now;
             if busy > self.device_queue {
@@ -169,13 +174,14 @@ impl Path {
         }
     }
 
-    /// When a packet has been transmitted that the device takes now.
-    fn transmit(&mut self, now: Time, bytes: u32) -> Time {
+    /// The transmission of a packet that the device takes now.
+    fn transmit(&mut self, now: Time, bytes: u32) -> Transmission {
         if let Some(varying) = &mut self.varying {
-            return varying.transmit(now, bytes).end;
+            return varying.transmit(now, bytes);
         }
         let took = self.rate.map(|rate| rate.transmission_time(bytes));
-        self.sent_at.max(now) + took.unwrap_or_default()
+        let begin = self.sent_at.max(now);
+        Transmission { begin, end: begin + took.unwrap_or_default() }
     }
 
     /// The counts so far.
@@ -186,6 +192,11 @@ impl Path {
             queue_bytes: self.queue.len_bytes(),
             ..self.stats
         }
+    }
+
+    /// How long each packet waited, from its arrival at the queue to the beginning of its transmission.
+    pub fn queue_delays(&self) -> &Sketch {
+        &self.queue_delays
     }
 
     /// RED's average of the queue, in packets; `None` for other disciplines.

@@ -62,6 +62,19 @@ fn packets_leave_at_the_rate_and_arrive_after_the_delay() {
 }
 
 #[test]
+fn delays_are_those_from_arrival_to_transmission() {
+    let config =
+        PathConfig { rate: mbit(12), delay: Span::from_millis(40), ..PathConfig::default() };
+    let mut path = path(&config);
+    // 1500 bytes at 12 Mbit/s are 1 ms: packets wait for 0, 1, ... 49 ms.
+    carry(&mut path, (0..50).map(|_| (at(5 * MS), sized(1500))));
+    let delays = path.queue_delays().distribution().expect("packets");
+    assert_eq!((delays.mean, delays.max), (Span::from_micros(24_500), Span::from_millis(49)));
+    let median = delays.p50.as_millis_f64();
+    assert!((median - 24.0).abs() <= 24.0 / 128.0, "{median}");
+}
+
+#[test]
 fn a_full_queue_loses_what_arrives() {
     let config = PathConfig { rate: mbit(1), ..PathConfig::default() };
     let mut path = path(&config);

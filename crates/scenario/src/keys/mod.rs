@@ -1,6 +1,6 @@
 //! Every key that a scenario may have.
 
-use windlass_keys::{FreeTable, Located, Name, Named, Version, keys};
+use windlass_keys::{FreeTable, Located, Name, Named, keys};
 
 mod flows;
 mod middleboxes;
@@ -20,12 +20,13 @@ pub(crate) use topology::{
 };
 
 use crate::queues::QueueKind;
+use crate::version::Version;
 use windlass_base::Span;
 
 keys! {
     /// An experiment: a topology, the flows that cross it, and its duration.
     struct ScenarioKeys {
-        /// Version of the format: 1.
+        /// Version of the format: 2. In version 1 the profile of a flow that names none is rfc5681.
         schema: Located<Version>,
         /// A short name, also that of the results.
         name: Name,

@@ -9,7 +9,7 @@ use windlass_keys::{Bytes, Located, Positive, choice, keys, words};
 keys! {
     /// Options of a TCP connection. The profile sets the others.
     struct TcpKeys {
-        /// The set of options to start from. Default: rfc5681.
+        /// The set of options to start from. Default: linux; rfc5681 in version 1.
         profile: Option<ProfileName>,
         /// The congestion controller. Default: cubic with profile linux, reno with ns2-reno,
         /// rfc2581 and rfc3465, newreno with rfc5681.

@@ -59,6 +59,7 @@ fn group(
         name: if alone { base.clone() } else { format!("{base}.{}", index + 1) },
         from,
         to,
+        profile: Some(options.profile),
         sender: options.sender.clone(),
         receiver: options.receiver.clone(),
         handshake: options.handshake,

@@ -14,6 +14,7 @@ use windlass_tcp::config::{AckPolicy, Clock, Config, EcnEcho, Growth, ReductionB
 
 /// The options of a flow's two ends.
 pub(super) struct Options {
+    pub profile: Profile,
     pub sender: Config,
     pub receiver: Config,
     pub handshake: bool,
@@ -21,7 +22,8 @@ pub(super) struct Options {
 
 /// The profile's options with the file's put over them.
 pub(super) fn options(keys: &TcpKeys, context: &mut Context) -> Option<Options> {
-    let profile = keys.profile.map_or(Profile::Rfc5681, |profile| profile.0);
+    // The reader names one where the file does not.
+    let profile = keys.profile?.0;
     let mss = keys.mss.map_or(1460, |mss| mss.0);
     let chosen = keys.controller.as_ref();
     let controller = controllers::factory(chosen, profile, cubic(keys, profile), context)?;
@@ -32,7 +34,7 @@ pub(super) fn options(keys: &TcpKeys, context: &mut Context) -> Option<Options> 
     extensions(&mut config, keys, context);
     let receiver = receiver(config.clone(), keys.receiver.as_ref(), context);
     let handshake = keys.handshake.unwrap_or(profile != Profile::Ns2Reno);
-    Some(Options { sender: config, receiver, handshake })
+    Some(Options { profile, sender: config, receiver, handshake })
 }
 
 /// Overwrites an option that the file gives.

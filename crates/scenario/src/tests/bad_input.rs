@@ -221,12 +221,7 @@ fn one_clear_message_for_each_mistake() {
             "[]",
             "x.toml:3:12: flows: missing: expected at least one flow",
         ),
-        (
-            "schema = 1",
-            "schema = 2",
-            "x.toml:1:10: schema: expected 1, the only version there is, \
-            found 2",
-        ),
+        ("schema = 1", "schema = 3", "x.toml:1:10: schema: expected 1 or 2, found 3"),
         (
             "[dumbbell]",
             "[parking_lot]",
@@ -277,12 +272,12 @@ fn frequent_mistakes_get_one_message_with_a_remedy() {
         (
             "schema = 1\n",
             "",
-            "x.toml:1:1: schema: missing: expected `schema = 1`, the version of the format",
+            "x.toml:1:1: schema: missing: expected `schema = 2`, the version of the format",
         ),
         (
             "schema = 1",
             "schema = \"1\"",
-            "x.toml:1:10: schema: expected `schema = 1`, the version of the format, found \"1\"",
+            "x.toml:1:10: schema: expected `schema = 2`, the version of the format, found \"1\"",
         ),
         // A name that is suggested is not listed as well.
         (

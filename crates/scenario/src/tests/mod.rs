@@ -7,6 +7,7 @@ use windlass_sim::Scenario;
 
 mod bad_input;
 mod over_time;
+mod versions;
 
 /// A valid scenario; the cases change a line of it. Line numbers count from its `schema`.
 const GOOD: &str = r#"schema = 1

@@ -107,6 +107,11 @@ impl Network {
         self.paths[flow as usize][usize::from(reverse)]
     }
 
+    /// The directions of links on a flow's path.
+    pub(crate) fn directions(&self, flow: u32) -> impl Iterator<Item = LinkDirection> + '_ {
+        self.routes.channels(self.first_hop(flow, false)).map(numbering::direction)
+    }
+
     /// Propagation delay of a flow's path and of the way back.
     pub(crate) fn round_trip(&self, flow: u32) -> Span {
         let [path, back] = self.paths[flow as usize];
@@ -305,9 +310,15 @@ impl Network {
         cx: &mut Context<'_, R>,
     ) {
         let packet = self.transit.view(slot);
+        let waited = self.transit.packets.get(slot).waited;
         self.transit.packets.release(slot);
         self.chains[chain as usize].pass(now, packet);
-        self.send_from_chain(now, chain, cx);
+        // A packet that leaves in the direction of this one has its payload, and its waiting time.
+        let kept = |out: &Packet| match (out.flow, out.reverse) == (packet.flow, packet.reverse) {
+            true => waited,
+            false => Span::ZERO,
+        };
+        self.send_from_chain(now, chain, kept, cx);
     }
 
     /// A timeout of a node's middleboxes is due.
@@ -321,15 +332,23 @@ impl Network {
         if middleboxes.armed == now {
             middleboxes.armed = Time::MAX;
             middleboxes.handle_timeout(now);
-            self.send_from_chain(now, chain, cx);
+            self.send_from_chain(now, chain, |_| Span::ZERO, cx);
         }
     }
 
-    fn send_from_chain<R: Recorder>(&mut self, now: Time, chain: u32, cx: &mut Context<'_, R>) {
+    /// Sends the packets that a chain has put out; `waited` is the time that each waited before.
+    fn send_from_chain<R: Recorder>(
+        &mut self,
+        now: Time,
+        chain: u32,
+        waited: impl Fn(&Packet) -> Span,
+        cx: &mut Context<'_, R>,
+    ) {
         for position in 0..self.chains[chain as usize].out.len() {
             let packet = self.chains[chain as usize].out[position];
-            if let Some(packet) = self.on_its_way(chain, &packet) {
-                let slot = self.transit.packets.put(packet);
+            if let Some(on_its_way) = self.on_its_way(chain, &packet) {
+                let waited = waited(&packet);
+                let slot = self.transit.packets.put(InFlight { waited, ..on_its_way });
                 self.send(now, slot, cx);
             }
         }
@@ -349,7 +368,8 @@ impl Network {
             }
         };
         let run = Run { first, count: 1, ecn: packet.ecn, ..Run::default() };
-        Some(InFlight { to, flow: packet.flow, hop, wire_bytes: packet.wire_bytes(), run })
+        let wire_bytes = packet.wire_bytes();
+        Some(InFlight { to, flow: packet.flow, hop, wire_bytes, waited: Span::ZERO, run })
     }
 
     /// Passes the captured packets up to `now` to the recorder.

@@ -1,5 +1,6 @@
 //! The record of a TCP flow, for the summary. A [`FlowTap`] at the sender's connection fills it.
 
+use super::delays::Delays;
 use super::mean::{Mean, Signal};
 use super::recorder::Recorder;
 use windlass_base::Time;
@@ -16,12 +17,17 @@ pub(crate) struct FlowRecord {
     pub(crate) srtt: Signal,
     /// RTT samples in milliseconds, not rounded to ticks.
     pub(crate) rtt: Mean,
+    /// RTT samples, not rounded to ticks.
+    pub(crate) rtt_samples: Delays,
+    /// Times that data packets had waited in queues when they arrived.
+    pub(crate) queue_delays: Delays,
     /// In packets per round trip.
     pub(crate) slope: Signal,
     pub(crate) acked: Acked,
     pub(crate) counts: Counts,
     pub(crate) transfers: Transfers,
-    mss: f64,
+    /// Payload bytes of a full segment.
+    pub(crate) mss: f64,
 }
 
 /// Packets acknowledged.
@@ -67,6 +73,8 @@ impl FlowRecord {
         FlowRecord {
             cwnd: Signal::new(steady_from),
             srtt: Signal::new(steady_from),
+            rtt_samples: Delays::new(steady_from),
+            queue_delays: Delays::new(steady_from),
             slope: Signal::new(steady_from),
             acked: Acked { steady_from, ..Acked::default() },
             ..FlowRecord::default()
@@ -119,6 +127,7 @@ impl FlowRecord {
             }
             TraceEvent::Rtt { exact, smoothed, changed, .. } => {
                 self.rtt.add(exact.as_millis_f64());
+                self.rtt_samples.record(now, exact);
                 if changed {
                     self.srtt.change(now, smoothed.as_millis_f64());
                 }

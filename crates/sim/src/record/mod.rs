@@ -1,5 +1,6 @@
 //! The records of a run: means and counts for its summary, and the recorder.
 
+mod delays;
 mod flow;
 mod mean;
 mod queue;
@@ -12,7 +13,8 @@ pub use recorder::Recorder;
 use crate::event::EventQueue;
 use crate::model::LinkDirection;
 use crate::packet::InFlight;
-use windlass_base::Time;
+use delays::Delays;
+use windlass_base::{Span, Time};
 
 /// The outputs of a running simulation, which every part writes.
 pub(crate) struct Context<'a, R> {
@@ -57,22 +59,23 @@ pub(crate) struct AtQueues {
 }
 
 /// Packets that a UDP source sent and its sink received.
-#[derive(Copy, Clone, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct UdpRecord {
     pub(crate) sent: u64,
     pub(crate) received: u64,
     pub(crate) received_before_steady: u64,
-    steady_from: Time,
+    /// Times that the received packets had waited in queues.
+    pub(crate) delays: Delays,
 }
 
 impl UdpRecord {
     pub(crate) fn new(steady_from: Time) -> UdpRecord {
-        UdpRecord { steady_from, ..UdpRecord::default() }
+        UdpRecord { delays: Delays::new(steady_from), ..UdpRecord::default() }
     }
 
-    pub(crate) fn receive(&mut self, now: Time) {
+    pub(crate) fn receive(&mut self, now: Time, waited: Span) {
         self.received += 1;
-        if now < self.steady_from {
+        if !self.delays.record(now, waited) {
             self.received_before_steady = self.received;
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::model::LinkDirection;
 use crate::packet::Packet;
-use windlass_base::Time;
+use windlass_base::{Span, Time};
 use windlass_tcp::{Connection, TraceEvent};
 
 /// Receives the events of a run, for time series or captures. By default every method does nothing.
@@ -36,6 +36,12 @@ pub trait Recorder {
         average: Option<f64>,
     ) {
         let _ = (now, direction, packets, average);
+    }
+
+    /// The device of a link took a packet from one of these queues; from its arrival at the queue to its
+    /// transmission it waits for `waited`. Before [`Recorder::queue_changed`], if the length changes too.
+    fn packet_left(&mut self, now: Time, direction: LinkDirection, waited: Span) {
+        let _ = (now, direction, waited);
     }
 
     /// Whether the run calls [`Recorder::packet`].
@@ -98,6 +104,10 @@ macro_rules! pass_on {
 impl<R: Recorder> Recorder for &mut R {
     pass_on!(self => Some(&mut **self));
 
+    fn packet_left(&mut self, now: Time, direction: LinkDirection, waited: Span) {
+        R::packet_left(self, now, direction, waited);
+    }
+
     fn wants_packets(&self) -> bool {
         R::wants_packets(self)
     }
@@ -107,6 +117,11 @@ impl<R: Recorder> Recorder for &mut R {
 impl<A: Recorder, B: Recorder> Recorder for (A, B) {
     pass_on!(self => Some(&mut self.0), Some(&mut self.1));
 
+    fn packet_left(&mut self, now: Time, direction: LinkDirection, waited: Span) {
+        self.0.packet_left(now, direction, waited);
+        self.1.packet_left(now, direction, waited);
+    }
+
     fn wants_packets(&self) -> bool {
         self.0.wants_packets() || self.1.wants_packets()
     }
@@ -115,6 +130,12 @@ impl<A: Recorder, B: Recorder> Recorder for (A, B) {
 /// Records nothing if `None`.
 impl<R: Recorder> Recorder for Option<R> {
     pass_on!(self => self.as_mut());
+
+    fn packet_left(&mut self, now: Time, direction: LinkDirection, waited: Span) {
+        if let Some(recorder) = self {
+            recorder.packet_left(now, direction, waited);
+        }
+    }
 
     fn wants_packets(&self) -> bool {
         self.as_ref().is_some_and(Recorder::wants_packets)

@@ -5,7 +5,7 @@ use crate::model::Scenario;
 use std::io;
 use windlass_base::{Span, Time};
 
-/// Keeps all rows in memory: 48 bytes for each of a flow, 24 for each of a queue.
+/// Keeps all rows in memory: 48 bytes for each of a flow, 32 for each of a queue.
 pub type ColumnSeries = Series<FlowColumns, QueueColumns>;
 
 /// One series.
@@ -58,7 +58,8 @@ const FLOW: [(&str, bool); 5] = [
     (FLOW_COLUMNS[3], true),
     (FLOW_COLUMNS[4], false),
 ];
-const QUEUE: [(&str, bool); 2] = [(QUEUE_COLUMNS[0], false), (QUEUE_COLUMNS[1], true)];
+const QUEUE: [(&str, bool); 3] =
+    [(QUEUE_COLUMNS[0], false), (QUEUE_COLUMNS[1], true), (QUEUE_COLUMNS[2], true)];
 
 #[derive(Clone, Debug)]
 struct Kept<const N: usize> {
@@ -109,11 +110,12 @@ impl Rows<FlowRow> for FlowColumns {
 
 /// A queue's rows.
 #[derive(Clone, Debug)]
-pub struct QueueColumns(Kept<2>);
+pub struct QueueColumns(Kept<3>);
 
 impl Rows<QueueRow> for QueueColumns {
     fn push(&mut self, time: Time, row: &QueueRow) -> io::Result<()> {
-        self.0.push(time, [Some(row.packets as f64), row.average]);
+        let delay_ms = row.delay.map(Span::as_millis_f64);
+        self.0.push(time, [Some(row.packets as f64), row.average, delay_ms]);
         Ok(())
     }
 

@@ -114,6 +114,7 @@ impl<W: Write> Rows<QueueRow> for CsvQueue<W> {
         self.0.text.push(b',');
         push_number(&mut self.0.text, row.packets as f64);
         write_field(&mut self.0.text, row.average);
+        write_field(&mut self.0.text, row.delay.map(Span::as_millis_f64));
         self.0.end()
     }
 

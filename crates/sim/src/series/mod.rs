@@ -22,7 +22,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub const FLOW_COLUMNS: [&str; 5] =
     ["cwnd_packets", "ssthresh_packets", "srtt_ms", "slope", "acked_packets"];
 /// A queue's columns after `time_s`.
-pub const QUEUE_COLUMNS: [&str; 2] = ["queue_packets", "average_queue"];
+pub const QUEUE_COLUMNS: [&str; 3] = ["queue_packets", "average_queue", "delay_ms"];
 
 /// Takes the rows of one series, in order of time.
 pub trait Rows<Row> {
@@ -70,6 +70,8 @@ pub struct QueueRow {
     pub packets: usize,
     /// RED's average, in packets; `None` for other queues.
     pub average: Option<f64>,
+    /// How long the packet had waited that left the queue last; `None` before the first.
+    pub delay: Option<Span>,
 }
 
 /// Records a series for each TCP flow and, if asked for, each queue of
@@ -156,7 +158,17 @@ impl<F: Rows<FlowRow>, Q: Rows<QueueRow>> Recorder for Series<F, Q> {
     ) {
         if let Some(queue) = &mut self.queues[index(direction)] {
             let result = queue.begin(now);
-            queue.row = QueueRow { packets, average };
+            queue.row = QueueRow { packets, average, ..queue.row };
+            self.keep_error(result);
+        }
+    }
+
+    fn packet_left(&mut self, now: Time, direction: LinkDirection, waited: Span) {
+        if let Some(queue) = &mut self.queues[index(direction)]
+            && queue.row.delay != Some(waited)
+        {
+            let result = queue.begin(now);
+            queue.row.delay = Some(waited);
             self.keep_error(result);
         }
     }

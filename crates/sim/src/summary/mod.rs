@@ -1,7 +1,9 @@
 //! The result of a run: figures of its flows, queues and middleboxes, as [`run()`](crate::run())
 //! returns them. The texts and JSON of `windlass sim` derive from it.
 
+mod distribution;
 mod middlebox;
+mod rates;
 mod text;
 
 pub use crate::duplicate_acks::DuplicateAckCounters;
@@ -11,11 +13,14 @@ pub use text::{line, pretty};
 
 use crate::model::{Flow, LinkDirection, Scenario, UdpFlow};
 use crate::network::Network;
-use crate::record::{FlowRecord, Records, Traffic, UdpRecord};
+use crate::record::{FlowRecord, QueueRecord, Records, Traffic, UdpRecord};
 use crate::reported_queues::reported_queues;
 use crate::series;
+use crate::warnings::warnings;
+use rates::{Lengths, constant_mbit_per_s, mbit_per_s, steady_of, total, utilisation, whole_run};
 use serde::Serialize;
-use windlass_base::{Span, Time};
+use windlass_base::{Distribution, Span, Time};
+use windlass_tcp::Profile;
 
 /// The version of the summary's format.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -48,6 +53,10 @@ pub struct Summary {
     pub fairness_index: Windows<Option<f64>>,
     /// Sum of the TCP flows' rates.
     pub total_packets_per_s: Windows<f64>,
+    /// The same in Mbit/s of payload.
+    pub total_mbit_per_s: Windows<f64>,
+    /// Share of the bottleneck's rate that is used, as in [`QueueSummary::utilisation`].
+    pub utilisation: Option<Windows<f64>>,
     /// Packets that the bottleneck's queue changed from ECT to CE.
     pub marks: u64,
     /// Packets that the bottleneck's queue dropped.
@@ -72,6 +81,9 @@ pub struct Summary {
     /// The scenario's middleboxes, in its order; left out where it has none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub middleboxes: Vec<MiddleboxSummary>,
+    /// Sentences about flows that wait for a signal which cannot come; left out where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// A figure of the whole run and of its steady window.
@@ -90,14 +102,25 @@ pub struct FlowSummary {
     pub name: String,
     /// Its congestion controller.
     pub controller: String,
+    /// The profile that its options began from; left out if there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<&'static str>,
     /// Propagation delay of its path and back, in milliseconds.
     pub rtt_min_ms: f64,
     /// Packets acknowledged per second.
     pub packets_per_s: Windows<f64>,
+    /// The same payload in Mbit/s.
+    pub mbit_per_s: Windows<f64>,
     /// The congestion window in packets.
     pub cwnd_packets: Cwnd,
     /// The smoothed round-trip time in milliseconds.
     pub srtt_ms: Srtt,
+    /// RTT samples of the steady window, exact.
+    #[serde(serialize_with = "distribution::in_ms")]
+    pub rtt_samples_ms: Option<Distribution>,
+    /// Time that each data packet which arrived in the steady window had waited in all queues.
+    #[serde(serialize_with = "distribution::in_ms")]
+    pub queue_delay_ms: Option<Distribution>,
     /// New-ECN's window slope in packets per round trip; `None` for other controllers.
     pub slope: Option<Slope>,
     /// Data packets that the bottleneck's queue marked.
@@ -181,6 +204,11 @@ pub struct UdpSummary {
     pub received: u64,
     /// Packets that arrived per second.
     pub packets_per_s: Windows<f64>,
+    /// Their bits, headers included, in Mbit/s.
+    pub mbit_per_s: Windows<f64>,
+    /// Time that each packet which arrived in the steady window had waited in all queues.
+    #[serde(serialize_with = "distribution::in_ms")]
+    pub queue_delay_ms: Option<Distribution>,
     /// Packets that the bottleneck's queue dropped.
     pub drops: u64,
     /// Packets that other queues dropped.
@@ -205,6 +233,15 @@ pub struct QueueSummary {
     pub sent: u64,
     /// Bytes handed to the link.
     pub sent_bytes: u64,
+    /// These in Mbit/s.
+    pub mbit_per_s: Windows<f64>,
+    /// The rate of the link in Mbit/s; `None` if it has none, or one that changes over time.
+    pub rate_mbit_per_s: Option<f64>,
+    /// Share of that rate that is used, 0 to 1.
+    pub utilisation: Option<Windows<f64>>,
+    /// Time from a packet's arrival to the beginning of its transmission, in the steady window.
+    #[serde(serialize_with = "distribution::in_ms")]
+    pub queue_delay_ms: Option<Distribution>,
     /// Packets changed from ECT to CE.
     pub marks: u64,
     /// Packets dropped.
@@ -229,29 +266,6 @@ pub fn fairness_index(rates: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (rates.len() as f64 * squares))
 }
 
-/// The sum of rates. That of none is 0: an empty sum of floats is -0.
-fn total(rates: &[f64]) -> f64 {
-    0.0 + rates.iter().sum::<f64>()
-}
-
-/// The lengths of the two windows in seconds.
-#[derive(Copy, Clone)]
-struct Lengths {
-    whole_s: f64,
-    steady_s: f64,
-}
-
-impl Lengths {
-    /// Counts of both windows as rates.
-    fn per_s(&self, whole: f64, before_steady: f64) -> Windows<f64> {
-        let rate = |count: f64, time_s: f64| if time_s > 0.0 { count / time_s } else { 0.0 };
-        Windows {
-            whole_run: rate(whole, self.whole_s),
-            steady: rate(whole - before_steady, self.steady_s),
-        }
-    }
-}
-
 /// Builds the summary of a run.
 pub(crate) fn summarise(
     scenario: &Scenario,
@@ -273,13 +287,11 @@ pub(crate) fn summarise(
         .collect();
     let queues: Vec<QueueSummary> = reported_queues(scenario)
         .into_iter()
-        .map(|direction| queue_summary(scenario, direction, network))
+        .map(|direction| queue_summary(scenario, direction, network, lengths))
         .collect();
     let bottleneck = &queues[0];
-    let rates = |window: fn(&Windows<f64>) -> f64| -> Vec<f64> {
-        flows.iter().map(|flow| window(&flow.packets_per_s)).collect()
-    };
-    let (whole, steady) = (rates(|rate| rate.whole_run), rates(|rate| rate.steady));
+    let rates: Vec<Windows<f64>> = flows.iter().map(|flow| flow.packets_per_s).collect();
+    let mbit_per_s: Vec<Windows<f64>> = flows.iter().map(|flow| flow.mbit_per_s).collect();
     Summary {
         schema: SCHEMA_VERSION,
         kind: KIND,
@@ -289,10 +301,12 @@ pub(crate) fn summarise(
         duration_s: duration.as_secs_f64(),
         steady_from_s: steady_from.as_secs_f64(),
         fairness_index: Windows {
-            whole_run: fairness_index(&whole),
-            steady: fairness_index(&steady),
+            whole_run: fairness_index(&whole_run(&rates)),
+            steady: fairness_index(&steady_of(&rates)),
         },
-        total_packets_per_s: Windows { whole_run: total(&whole), steady: total(&steady) },
+        total_packets_per_s: total(&rates),
+        total_mbit_per_s: total(&mbit_per_s),
+        utilisation: bottleneck.utilisation,
         marks: bottleneck.marks,
         drops: bottleneck.drops,
         policed: bottleneck.policed,
@@ -304,6 +318,7 @@ pub(crate) fn summarise(
         flows,
         queues,
         middleboxes: vec![],
+        warnings: warnings(scenario, network),
     }
 }
 
@@ -317,11 +332,14 @@ fn flow_summary(
 ) -> FlowSummary {
     let traffic = &records.traffic[number as usize];
     let FlowRecord { cwnd, srtt, rtt, slope, acked, counts, .. } = record;
+    let packets_per_s = lengths.per_s(acked.packets, acked.before_steady);
     FlowSummary {
         name: flow.name.clone(),
         controller: flow.sender.congestion.name().to_owned(),
+        profile: flow.profile.map(Profile::name),
         rtt_min_ms: network.round_trip(number).as_millis_f64(),
-        packets_per_s: lengths.per_s(acked.packets, acked.before_steady),
+        packets_per_s,
+        mbit_per_s: mbit_per_s(packets_per_s, record.mss),
         cwnd_packets: Cwnd {
             trace_mean: cwnd.trace.value(),
             time_mean: cwnd.time.whole(),
@@ -332,6 +350,8 @@ fn flow_summary(
             time_mean: srtt.time.whole(),
             raw_rtt_mean: rtt.value(),
         },
+        rtt_samples_ms: record.rtt_samples.distribution(),
+        queue_delay_ms: record.queue_delays.distribution(),
         slope: slope
             .time
             .whole()
@@ -371,29 +391,48 @@ fn udp_summaries(
 ) -> Vec<UdpSummary> {
     let traffic = &records.traffic[scenario.flows.len()..];
     let sources = scenario.udp.iter().zip(&records.udp).zip(traffic);
-    let summary = |((flow, record), traffic): ((&UdpFlow, &UdpRecord), &Traffic)| UdpSummary {
-        name: flow.name.clone(),
-        sent: record.sent,
-        received: record.received,
-        packets_per_s: lengths.per_s(record.received as f64, record.received_before_steady as f64),
-        drops: traffic.bottleneck.drops,
-        drops_elsewhere: traffic.elsewhere.drops,
-        policed: network.has_policer().then_some(traffic.policed),
-        lost: traffic.lost,
+    let summary = |((flow, record), traffic): ((&UdpFlow, &UdpRecord), &Traffic)| {
+        let packets_per_s =
+            lengths.per_s(record.received as f64, record.received_before_steady as f64);
+        UdpSummary {
+            name: flow.name.clone(),
+            sent: record.sent,
+            received: record.received,
+            packets_per_s,
+            mbit_per_s: mbit_per_s(packets_per_s, f64::from(flow.packet_bytes)),
+            queue_delay_ms: record.delays.distribution(),
+            drops: traffic.bottleneck.drops,
+            drops_elsewhere: traffic.elsewhere.drops,
+            policed: network.has_policer().then_some(traffic.policed),
+            lost: traffic.lost,
+        }
     };
     sources.map(summary).collect()
 }
 
-fn queue_summary(scenario: &Scenario, direction: LinkDirection, network: &Network) -> QueueSummary {
+fn queue_summary(
+    scenario: &Scenario,
+    direction: LinkDirection,
+    network: &Network,
+    lengths: Lengths,
+) -> QueueSummary {
     let channel = network.channel(direction);
     let stats = channel.stats();
-    let record = channel.record().copied().unwrap_or_default();
+    let none = QueueRecord::default();
+    let record = channel.record().unwrap_or(&none);
+    let per_s = lengths.per_s(stats.dequeued_bytes as f64, record.bytes_before_steady as f64);
+    let used = mbit_per_s(per_s, 1.0);
+    let rate_mbit_per_s = constant_mbit_per_s(scenario.channel(direction));
     QueueSummary {
         link: scenario.links[direction.link].name.clone(),
         direction: if direction.reverse { "backward" } else { "forward" },
         arrived: stats.offered,
         sent: stats.dequeued,
         sent_bytes: stats.dequeued_bytes,
+        mbit_per_s: used,
+        rate_mbit_per_s,
+        utilisation: rate_mbit_per_s.map(|rate| utilisation(used, rate)),
+        queue_delay_ms: record.delays.distribution(),
         marks: stats.marked,
         drops: stats.dropped(),
         policed: channel.policed(),
@@ -412,12 +451,6 @@ fn queue_summary(scenario: &Scenario, direction: LinkDirection, network: &Networ
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_total_of_no_rates_has_no_sign() {
-        assert!(total(&[]).is_sign_positive());
-        assert_eq!(total(&[0.25, 0.5]), 0.75);
-    }
 
     #[test]
     fn the_fairness_index_is_one_for_equal_rates_and_one_nth_for_a_monopoly() {

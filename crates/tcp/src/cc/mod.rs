@@ -139,6 +139,12 @@ pub trait ControllerFactory: fmt::Debug + Send + Sync {
     /// The controller's name in scenarios and socket options.
     fn name(&self) -> &'static str;
 
+    /// Whether the controller is of little use without ECN marks: a carrier that knows that none can
+    /// come warns its user.
+    fn needs_marks(&self) -> bool {
+        false
+    }
+
     /// A new controller, for the beginning of a connection.
     fn build(&self, params: &Params) -> Box<dyn Controller>;
 }

@@ -38,6 +38,10 @@ impl ControllerFactory for NewEcn {
         "new-ecn"
     }
 
+    fn needs_marks(&self) -> bool {
+        true
+    }
+
     fn build(&self, params: &Params) -> Box<dyn Controller> {
         Box::new(NewEcnController {
             factors: *self,

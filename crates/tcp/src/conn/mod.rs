@@ -18,6 +18,7 @@ mod hot_options;
 mod pacing;
 mod rack;
 mod reduction;
+mod rtt_samples;
 mod sender;
 mod tail_probe;
 #[cfg(test)]

@@ -94,10 +94,12 @@ impl<Data: Default> Endpoint<Data> {
                 );
             }
             let stream = &mut slot.stream;
+            let samples = stream.connection().rtt_samples();
             match &mut slot.log {
                 None => stream.handle_segment(now, segment, payload, ecn, &mut ()),
                 Some(log) => stream.handle_segment(now, segment, payload, ecn, &mut **log),
             }
+            slot.note_rtt(samples);
             if self.probes_paths || slot.path_mtu.is_some() {
                 slot.update_path_mtu(segment);
             }

@@ -20,6 +20,7 @@ mod path_mtu;
 mod receive_buffer;
 mod released;
 mod reports;
+mod rtt_samples;
 mod secret;
 mod sessions;
 #[cfg(test)]
@@ -44,7 +45,7 @@ use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, SystemTime};
 use std::{error, fmt};
-use windlass_base::{Deadlines, RateLimit, TokenBucket};
+use windlass_base::{Deadlines, RateLimit, Sketch, TokenBucket};
 use windlass_qlog::{FileLog, Folder, Header, Vantage};
 use windlass_tcp::Segment;
 
@@ -161,6 +162,8 @@ struct Slot<Data> {
     orphan_until: Option<Time>,
     /// Writes the events of the connection.
     log: Option<Box<FileLog>>,
+    /// Its RTT samples, where the application wants them.
+    rtt_samples: Option<Box<Sketch>>,
     error: Option<Error>,
     data: Data,
 }
@@ -475,6 +478,7 @@ impl<Data: Default> Endpoint<Data> {
             released: false,
             orphan_until: None,
             log,
+            rtt_samples: None,
             error: None,
             data: Data::default(),
         });

@@ -8,5 +8,9 @@ FLOW_COLUMNS = {
     "acked": "acked_packets",
 }
 """The names of series that `Run.series` takes for flows, with their columns."""
-QUEUE_COLUMNS = {"queue": "queue_packets", "average_queue": "average_queue"}
+QUEUE_COLUMNS = {
+    "queue": "queue_packets",
+    "average_queue": "average_queue",
+    "delay": "delay_ms",
+}
 """The same for queues."""

@@ -3,7 +3,6 @@
 import argparse
 from pathlib import Path
 
-from windlass_lab.core.errors import LabError
 from windlass_lab.core.text.numbers import labels
 
 EXAMPLES = """\
@@ -11,7 +10,8 @@ examples:
   windlass sim run experiments/examples/cross_traffic.toml --out out/run
   windlass-lab plot out/run                          # out/run/plot.html
   windlass-lab plot out/reno out/cubic --to both.html
-  windlass-lab plot out/run --what cwnd,srtt,queue --to run.svg
+  windlass-lab plot out/run --what rate,delay --to run.svg
+  windlass-lab plot out/run --what                   # lists what there is
 
 exit status:
   0    done
@@ -34,9 +34,12 @@ def add(commands: argparse._SubParsersAction) -> None:
     option("folders", type=Path, nargs="+", metavar="OUT", help="the --out directory of a run")
     option(
         "--what",
+        nargs="?",
+        const="",
         default="cwnd,queue",
         metavar="NAME,...",
-        help="cwnd, ssthresh, srtt, slope, acked, queue, average_queue (default: cwnd,queue)",
+        help="cwnd, ssthresh, srtt, slope, acked, rate, queue, average_queue, delay "
+        "(default: cwnd,queue); without a name, lists those that the runs have kept",
     )
     option(
         "--to",
@@ -51,13 +54,15 @@ def add(commands: argparse._SubParsersAction) -> None:
 def _plot(options: argparse.Namespace) -> int:
     # Loaded here: polars takes longer to load than most commands take to run.
     from windlass_lab.runs.figure import compare
+    from windlass_lab.runs.panels import kept
     from windlass_lab.runs.stored import read
 
-    what = [name.strip() for name in options.what.split(",") if name.strip()]
-    if not what:
-        raise LabError("--what: expected a name, such as cwnd")
     folders = options.folders
     runs = [(label, read(folder)) for label, folder in zip(labels(folders), folders, strict=True)]
+    what = [name.strip() for name in options.what.split(",") if name.strip()]
+    if not what:
+        print("\n".join(f"{name:14} {title} ({unit})" for name, title, unit in kept(runs)))
+        return 0
     default = folders[0] / "plot.html" if len(folders) == 1 else Path("plot.html")
     print(compare(runs, what).save(options.to or default))
     return 0

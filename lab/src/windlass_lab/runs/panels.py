@@ -11,6 +11,7 @@ from windlass_lab.core.report.panel_page import Row
 from windlass_lab.core.statistics.thin import thin
 from windlass_lab.core.text.numbers import figure
 from windlass_lab.runs.columns import FLOW_COLUMNS, QUEUE_COLUMNS
+from windlass_lab.runs.rates import mbit_per_packet, mean_rates
 
 QUANTITIES = {
     "cwnd": ("Congestion window", "packets"),
@@ -18,8 +19,10 @@ QUANTITIES = {
     "srtt": ("Smoothed RTT", "ms"),
     "slope": ("Window slope of New-ECN", "packets per round trip"),
     "acked": ("Acknowledged", "packets"),
+    "rate": ("Rate of payload", "Mbit/s"),
     "queue": ("Queue", "packets"),
     "average_queue": ("Average queue of RED", "packets"),
+    "delay": ("Delay in the queue", "ms"),
 }
 """The quantities that can be plotted, with title and unit."""
 # A panel is some 700 pixels wide, so more points than that on a curve cannot be seen.
@@ -71,10 +74,18 @@ def _row(name: str, runs: Runs) -> Row:
     return Row(name, title, unit, panels)
 
 
+def kept(runs: Runs) -> list[tuple[str, str, str]]:
+    """Name, title and unit of each of `QUANTITIES` that a run has kept."""
+    found = (name for name in QUANTITIES if any(_curves(name, run) for _, run in runs))
+    return [(name, *QUANTITIES[name]) for name in found]
+
+
 def _curves(name: str, run: RunLike) -> list[tuple[str, list[float], list[float]]]:
     """Label, times and values of each flow or queue that has any; a queue that was always empty has
     none.
     """
+    if name == "rate":
+        return _rates(run)
     kind = "flow" if name in FLOW_COLUMNS else "queue"
     column = (FLOW_COLUMNS | QUEUE_COLUMNS)[name]
     found = []
@@ -85,8 +96,29 @@ def _curves(name: str, run: RunLike) -> list[tuple[str, list[float], list[float]
         if known.is_empty() or (kind == "queue" and known[column].max() == 0):
             continue
         x, y = thin(known["time_s"].to_list(), known[column].to_list(), _POINTS)
-        found.append((table.removeprefix(f"{kind}-"), x, y))
+        name_in_file = table.removeprefix(f"{kind}-")
+        found.append((_label(name_in_file, run) if kind == "flow" else name_in_file, x, y))
     return found
+
+
+def _rates(run: RunLike) -> list[tuple[str, list[float], list[float]]]:
+    found = []
+    for flow in run.summary["flows"]:
+        frame, mbit = run.tables.get(f"flow-{flow['name']}"), mbit_per_packet(flow)
+        if frame is None or mbit is None:
+            continue
+        known = frame.select("time_s", "acked_packets").drop_nulls()
+        columns = known["time_s"].to_list(), known["acked_packets"].to_list()
+        x, y = mean_rates(*columns, run.summary["duration_s"])
+        found.append((_label(flow["name"], run), x, [rate * mbit for rate in y]))
+    return found
+
+
+def _label(flow: str, run: RunLike) -> str:
+    """The name of a flow, with that of its controller."""
+    entries = run.summary["flows"]
+    controller = next((it.get("controller") for it in entries if it["name"] == flow), None)
+    return f"{flow} ({controller})" if controller and controller not in flow else flow
 
 
 def _spec(curves: Sequence[tuple[str, list, list]], axis: str, highest: float) -> dict:
@@ -110,9 +142,12 @@ def overview(runs: Runs) -> tuple[list[str], list[list[str]]]:
     columns = {
         "controller": "Controller",
         "rtt_min_ms": "RTT (ms)",
+        "mbit_per_s.steady": "Rate (Mbit/s)",
         "packets_per_s.steady": "Rate (packets/s)",
         "cwnd_packets.time_mean_steady": "Mean window (packets)",
         "srtt_ms.time_mean": "Mean SRTT (ms)",
+        "queue_delay_ms.mean": "Mean delay in queues (ms)",
+        "queue_delay_ms.p99": "99 % (ms)",
         "marks": "Marks",
         "drops": "Drops",
         "retransmitted_segments": "Retransmitted",

@@ -53,9 +53,10 @@ class Run:
         """Time series of all flows, or of all queues, in one frame.
 
         `what` are some of cwnd, ssthresh (packets), srtt (ms), slope (packets per round trip) and
-        acked (packets), or some of queue and average_queue (packets). There is a row for each time
-        at which anything of the flow or queue changed. The first column, `flow` or `queue`, is its
-        name. Raises `LabError` for other names, and where these series were not kept.
+        acked (packets), or some of queue, average_queue (packets) and delay (ms). There is a row
+        for each time at which anything of the flow or queue changed. The first column, `flow` or
+        `queue`, is its name. Raises `LabError` for other names, and where these series were not
+        kept.
         """
         kind, columns = _columns(what)
         prefix = f"{kind}-"

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path as FilePath;
 use std::sync::Arc;
-use windlass_base::{Span, Time};
+use windlass_base::{Distribution, Sketch, Span, Time};
 use windlass_link::linux::{Attendant, Carrier};
 use windlass_link::{Direction, LinkConfig, PathConfig, PathStats};
 
@@ -99,6 +99,8 @@ impl Report {
             .map(|path| {
                 let stats = path.stats(carrier);
                 let mut figures = path_figures(path, &stats);
+                let delays = path.delays(carrier).distribution();
+                figures["queue_delay_ms"] = delays.map_or(Value::Null, in_ms);
                 let rate = rate(path, &stats);
                 if !rate.is_null() {
                     figures["bit_per_s"] = rate;
@@ -106,14 +108,18 @@ impl Report {
                 figures
             })
             .collect();
-        let late = |share| carrier.lateness().quantile(share).map(Span::as_millis_f64);
+        let late = |per_mille| carrier.lateness().quantile(per_mille).map(Span::as_millis_f64);
         let body = json!({
             "seed": self.seed,
             "time_s": carrier.now().as_secs_f64(),
             "paths": paths,
             "unroutable": carrier.network().stats().unroutable,
             "refused": carrier.refused(),
-            "late_ms": { "p50": late(0.5), "p99": late(0.99), "max": late(1.0) },
+            "late_ms": {
+                "p50": late(500),
+                "p99": late(990),
+                "max": carrier.lateness().max().map(Span::as_millis_f64),
+            },
         });
         Document::new(kind, body)
     }
@@ -133,8 +139,11 @@ impl Report {
                 0 => String::new(),
                 count => format!("  policed {count}"),
             };
+            let delays = path.delays(carrier);
+            let delay = |per_mille| delays.quantile(per_mille).unwrap_or_default().as_millis_f64();
+            let (median, high) = (delay(500), delay(990));
             format!(
-                "{:8.1} s  {:>10} {:4}  {mbit:9.3} Mbit/s  queue {:4}  marked {}  dropped {}{policed}  lost {}",
+                "{:8.1} s  {:>10} {:4}  {mbit:9.3} Mbit/s  queue {:4}, ms p50 {median:.1} p99 {high:.1}  marked {}  dropped {}{policed}  lost {}",
                 now.as_secs_f64(),
                 path.name,
                 path.direction.name(),
@@ -223,6 +232,10 @@ impl Log {
 }
 
 impl Reported {
+    fn delays<'a>(&self, carrier: &'a Carrier) -> &'a Sketch {
+        carrier.network().path(self.port, self.direction).queue_delays()
+    }
+
     fn stats(&self, carrier: &Carrier) -> PathStats {
         carrier.network().path_stats(self.port, self.direction)
     }
@@ -247,6 +260,10 @@ fn reported(link: &LinkConfig) -> Vec<Reported> {
     };
     let paths = all(false);
     if paths.is_empty() { all(true) } else { paths }
+}
+
+fn in_ms(distribution: Distribution) -> Value {
+    distribution.named_ms().into_iter().collect()
 }
 
 fn path_figures(path: &Reported, stats: &PathStats) -> Value {

@@ -26,7 +26,7 @@ pub(crate) enum Sim {
     #[command(after_help = BATCH_HELP)]
     Batch(Batch),
     /// Say what is wrong in scenario files: file, line, key, what was expected
-    #[command(after_help = "Example: windlass sim check experiments/*/*.toml")]
+    #[command(after_help = CHECK_HELP)]
     Check(Check),
     /// Run the simple model of the New-ECN paper (section 3.2): two connections, one RED router
     #[command(after_help = SIMPLE_MODEL_HELP)]
@@ -70,6 +70,11 @@ input, with the request's \"id\" (any value) and \"set\". A bad line gives {\"li
 exit status is 2.
 
 Example: windlass sim batch requests.jsonl --jobs 8 > results.jsonl";
+
+const CHECK_HELP: &str = "\
+Examples:
+  windlass sim check experiments/*/*.toml
+  windlass sim check --upgrade mine.toml    # schema = 1 becomes schema = 2";
 
 const CYCLE_MODEL_HELP: &str = "\
 Examples:
@@ -176,6 +181,9 @@ pub(crate) struct Check {
     /// Replace a key before checking, as `sim run` does
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// Rewrite TOML files of version 1 as version 2, which simulate the same; comments stay
+    #[arg(long, conflicts_with = "set")]
+    pub upgrade: bool,
 }
 
 #[derive(Debug, Args)]

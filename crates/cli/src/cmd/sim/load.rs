@@ -47,6 +47,12 @@ pub(super) fn json(text: &str) -> Result<serde_json::Value, String> {
     })
 }
 
+/// Sentences about flows of the scenario whose controller waits for a signal that cannot come.
+pub(super) fn warnings(document: &Document) -> Vec<String> {
+    let built = Simulation::new(&document.scenario, document.seed);
+    built.map_or_else(|_| vec![], |simulation| simulation.warnings())
+}
+
 /// Checks that the simulator takes the scenario.
 pub(super) fn buildable(origin: &str, document: Document) -> Result<Document, String> {
     match Simulation::new(&document.scenario, document.seed) {

@@ -1,8 +1,11 @@
 //! The figures of a run as tables for people. It reads the same JSON that `--json` prints, so that
 //! single runs and replicates look alike: a figure is a number or `{"mean", "sd"}`.
 
+use super::column::Column;
+use super::delays;
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use windlass_scenario::{Document, Source};
 
 /// The whole report.
@@ -12,7 +15,9 @@ pub(super) fn report(document: &Document, result: &Value) -> String {
     for (rows, columns) in tables {
         parts.extend(table(rows, columns));
     }
+    parts.extend(table(&delays::rows(result), delays::COLUMNS));
     parts.push(totals(result));
+    parts.extend(warnings(&result["warnings"]));
     parts.join("\n\n")
 }
 
@@ -31,11 +36,22 @@ fn heading(document: &Document, result: &Value) -> String {
         }
         None => format!("seed {}", document.seed),
     };
+    let profile = match profiles(&result["flows"])[..] {
+        [one] => format!("; profile {one}"),
+        _ => String::new(),
+    };
     lines.push(format!(
-        "{seeds}; {} simulated, steady from {}",
+        "{seeds}; {} simulated, steady from {}{profile}",
         scenario.duration, scenario.steady_from
     ));
     lines.join("\n")
+}
+
+/// The different profiles of the flows.
+fn profiles(flows: &Value) -> Vec<&str> {
+    let flows = flows.as_array().into_iter().flatten();
+    let names: BTreeSet<&str> = flows.filter_map(|flow| flow["profile"].as_str()).collect();
+    names.into_iter().collect()
 }
 
 fn cited(source: &Source) -> String {
@@ -46,20 +62,21 @@ fn cited(source: &Source) -> String {
     format!("{}{}", source.paper, places.collect::<String>())
 }
 
-/// A column: its heading, the path of its value in a row, decimals.
-type Column = (&'static str, &'static [&'static str], usize);
-
 /// Packets that did not arrive, other than by the bottleneck's queue: shown where there are any.
 const ELSEWHERE: Column = ("drops\nelsewhere", &["drops_elsewhere"], 0);
 const POLICED: Column = ("policed", &["policed"], 0);
 const LOST: Column = ("lost", &["lost"], 0);
 
+/// Shown where flows differ in it; else the heading names it.
+const PROFILE: Column = ("profile", &["profile"], 0);
+
 /// The columns that fit 80 characters, unless packets were lost in many ways; `--json` has all figures.
 const FLOWS: &[Column] = &[
     ("flow", &["name"], 0),
+    PROFILE,
     ("control", &["controller"], 0),
-    ("pkt/s\nwhole", WHOLE_RUN, 1),
-    ("pkt/s\nsteady", &["packets_per_s", "steady"], 1),
+    ("Mbit/s\nsteady", &["mbit_per_s", "steady"], 2),
+    ("pkt/s\nsteady", PACKETS_PER_S, 1),
     ("cwnd\npkt", &["cwnd_packets", "trace_mean"], 2),
     ("sRTT\nms", &["srtt_ms", "trace_mean"], 1),
     ("slope", &["slope", "trace_mean"], 2),
@@ -77,8 +94,8 @@ const UDP: &[Column] = &[
     ("UDP", &["name"], 0),
     ("sent", &["sent"], 0),
     ("received", &["received"], 0),
-    ("pkt/s\nwhole", WHOLE_RUN, 1),
-    ("pkt/s\nsteady", &["packets_per_s", "steady"], 1),
+    ("Mbit/s\nsteady", &["mbit_per_s", "steady"], 2),
+    ("pkt/s\nsteady", PACKETS_PER_S, 1),
     ("drops", &["drops"], 0),
     ELSEWHERE,
     POLICED,
@@ -100,11 +117,14 @@ const QUEUES: &[Column] = &[
 
 /// A table of `rows`, without the columns in which no row has a value; `None` without rows.
 fn table(rows: &Value, columns: &[Column]) -> Option<String> {
+    let all = rows;
     let rows = rows.as_array().filter(|rows| !rows.is_empty())?;
-    let replicates = rows.iter().any(|row| at(row, WHOLE_RUN).is_object());
+    let replicates =
+        rows.iter().any(|row| columns.iter().any(|(_, path, _)| is_mean(at(row, path))));
     let columns: Vec<&Column> = columns
         .iter()
-        .filter(|(_, path, _)| !(replicates && *path == WHOLE_RUN))
+        .filter(|(_, path, _)| !(replicates && LEFT_OUT.contains(path)))
+        .filter(|column| **column != PROFILE || profiles(all).len() > 1)
         .filter(|column| rows.iter().any(|row| !cell(row, column).is_empty()))
         .filter(|column| !SHOWN_IF_ANY.contains(column) || rows.iter().any(|row| any(row, column)))
         .collect();
@@ -137,8 +157,15 @@ fn any(row: &Value, (_, path, _): &Column) -> bool {
     count.as_f64().or(count["mean"].as_f64()).is_some_and(|count| count > 0.0)
 }
 
+const PACKETS_PER_S: &[&str] = &["packets_per_s", "steady"];
+
 /// Left to `--json` with replicates, whose cells are twice as wide.
-const WHOLE_RUN: &[&str] = &["packets_per_s", "whole_run"];
+const LEFT_OUT: [&[&str]; 3] = [PACKETS_PER_S, delays::P90, delays::P99_9];
+
+/// True for a figure of replicates.
+fn is_mean(value: &Value) -> bool {
+    value["mean"].is_number() && value["sd"].is_number()
+}
 
 fn at<'a>(row: &'a Value, path: &[&str]) -> &'a Value {
     path.iter().fold(row, |value, key| &value[*key])
@@ -193,6 +220,8 @@ fn totals(result: &Value) -> String {
     [
         format!("fairness index  {}", windows("fairness_index", 3)),
         format!("total           {} packets/s", windows("total_packets_per_s", 1)),
+        format!("                {} Mbit/s", windows("total_mbit_per_s", 2)),
+        format!("utilisation     {}", windows("utilisation", 3)),
         format!(
             "bottleneck      {} packets, {} marks, {} drops{}",
             figure(&result["bottleneck_packets"], 0),
@@ -208,6 +237,13 @@ fn totals(result: &Value) -> String {
     .join("\n")
 }
 
+/// The warnings, one a line.
+fn warnings(sentences: &Value) -> Option<String> {
+    let sentences = sentences.as_array()?;
+    let lines = sentences.iter().filter_map(Value::as_str);
+    Some(lines.map(|sentence| format!("warning: {sentence}")).collect::<Vec<_>>().join("\n"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,6 +255,21 @@ mod tests {
         assert_eq!(fixed(-0.04, 1), "0.0");
         assert_eq!(fixed(-0.06, 1), "-0.1");
         assert_eq!(fixed(-10.0, 0), "-10");
+    }
+
+    #[test]
+    fn flows_of_one_profile_have_it_in_the_heading_and_others_a_column() {
+        let flows = |second: &str| {
+            json!([
+                { "name": "a", "profile": "linux", "mbit_per_s": { "steady": 1.5 } },
+                { "name": "b", "profile": second, "mbit_per_s": { "steady": 0.25 } },
+            ])
+        };
+        let same = table(&flows("linux"), FLOWS).expect("rows");
+        assert!(same.contains("1.50") && !same.contains("linux"), "{same}");
+        assert_eq!(profiles(&flows("linux")), ["linux"]);
+        let others = table(&flows("ns2-reno"), FLOWS).expect("rows");
+        assert!(others.contains("linux") && others.contains("ns2-reno"), "{others}");
     }
 
     #[test]

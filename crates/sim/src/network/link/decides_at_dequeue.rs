@@ -56,7 +56,7 @@ impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
     ) -> Option<Time> {
         self.advance(now, transit, cx);
         let direction = self.interface.direction;
-        let queued = QueuedPacket::new(slot, transit.packets.get(slot));
+        let queued = QueuedPacket::new(slot, transit.packets.get(slot), now);
         if self.varying.as_mut().is_some_and(|varying| !varying.admits(now, queued.wire_bytes)) {
             cx.records.police(transit.packets.get(slot));
             transit.packets.release(slot);
@@ -112,13 +112,29 @@ impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
             let arrival = varying.arrival(sent.end, next.wire_bytes);
             let lost = varying.loses(sent.end);
             self.interface.transmitter.occupy(at, sent.end);
+            self.note_departure(at, sent.begin, next, transit, cx);
             self.interface.capture_departure(sent.begin, next.slot, transit, cx);
             self.interface.propagation.launch_varying(arrival, lost, next.slot, cx);
             return;
         }
         let begin = self.interface.transmitter.take(at, next.wire_bytes);
+        self.note_departure(at, begin, next, transit, cx);
         self.interface.capture_departure(begin, next.slot, transit, cx);
         self.interface.propagation.launch(self.interface.transmitter.sent_at, next.slot, cx);
+    }
+
+    /// Counts the time that a packet has waited, whose transmission begins at `begin`.
+    fn note_departure<R: Recorder>(
+        &mut self,
+        at: Time,
+        begin: Time,
+        next: QueuedPacket,
+        transit: &mut Transit,
+        cx: &mut Context<'_, R>,
+    ) {
+        let waited = begin.saturating_since(next.arrived);
+        transit.packets.get_mut(next.slot).waited += waited;
+        self.interface.note_departure(at, next.wire_bytes, waited, cx);
     }
 
     /// The first packet in flight arrives. Packets whose transmission has begun since are appended

@@ -65,7 +65,7 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
 
     /// A packet finds the link free. Returns when its transmission begins; `None` if the queue drops it.
     #[inline(always)]
-    fn pass<R>(
+    fn pass<R: Recorder>(
         &mut self,
         now: Time,
         slot: Slot,
@@ -74,7 +74,7 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
     ) -> Option<Time> {
         self.fall_idle();
         let marked = self.queue.stats().marked;
-        let queued = QueuedPacket::new(slot, packet);
+        let queued = QueuedPacket::new(slot, packet, now);
         let passed = self.queue.pass(now, queued, &mut self.rng, &mut |_, _| {});
         self.note_mark(marked, packet, cx);
         if passed.is_none() {
@@ -82,6 +82,9 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
             return None;
         }
         let begin = self.interface.transmitter.take(now, packet.wire_bytes);
+        if self.interface.notes_passes {
+            self.interface.note_pass(now, begin, packet, cx);
+        }
         self.free_at = self.interface.transmitter.sent_at;
         self.interface.transmitter.idle = false;
         Some(begin)
@@ -96,7 +99,7 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
         cx: &mut Context<'_, R>,
     ) -> Option<Time> {
         let marked = self.queue.stats().marked;
-        let queued = QueuedPacket::new(slot, packet);
+        let queued = QueuedPacket::new(slot, packet, now);
         let mut lost = false;
         self.queue.enqueue(now, queued, &mut self.rng, &mut |_, _| lost = true);
         self.note_mark(marked, packet, cx);
@@ -105,6 +108,7 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
             return None;
         }
         let begin = self.free_at;
+        packet.waited += begin - now;
         self.free_at = begin + self.interface.transmitter.transmission_time(packet.wire_bytes);
         Some(begin)
     }
@@ -169,7 +173,8 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
             let at = self.interface.transmitter.asks_at;
             let next = self.queue.dequeue(at, &mut self.rng, &mut |_, _| {});
             let Some(next) = next else { return };
-            self.interface.transmitter.take(at, next.wire_bytes);
+            let begin = self.interface.transmitter.take(at, next.wire_bytes);
+            self.interface.note_departure(at, next.wire_bytes, begin - next.arrived, cx);
             self.interface.note_length(at, &self.queue, cx);
         }
     }

@@ -4,10 +4,10 @@ use super::propagation::Propagation;
 use super::transmitter::Transmitter;
 use crate::model::{self, LinkDirection};
 use crate::network::transit::Transit;
-use crate::packet::Slot;
+use crate::packet::{InFlight, Slot};
 use crate::record::{Context, QueueRecord, Recorder};
 use windlass_aqm::{Packet, Queue};
-use windlass_base::{Rng, Time};
+use windlass_base::{Rng, Span, Time};
 
 /// Transmitter and propagation of a channel.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub(super) struct Interface {
     /// Length of the queue over time, if the run reports it.
     pub(super) record: Option<Box<QueueRecord>>,
     pub(super) direction: LinkDirection,
+    /// Packets that find the link free may have to wait, or are recorded.
+    pub(super) notes_passes: bool,
 }
 
 impl Interface {
@@ -34,6 +36,7 @@ impl Interface {
             propagation: Propagation::new(direction, spec, impairments_rng),
             record: watched.then(|| Box::new(QueueRecord::new(steady_from))),
             direction,
+            notes_passes: watched || !spec.device_queue.is_zero(),
         }
     }
 
@@ -47,6 +50,35 @@ impl Interface {
     ) {
         if !self.direction.reverse && cx.recorder.wants_packets() {
             transit.capture(begin, self.direction, packet);
+        }
+    }
+
+    /// Records a packet that finds the link free, whose transmission begins at `begin`: later if the device
+    /// holds others.
+    pub(super) fn note_pass<R: Recorder>(
+        &mut self,
+        now: Time,
+        begin: Time,
+        packet: &mut InFlight,
+        cx: &mut Context<'_, R>,
+    ) {
+        let waited = begin - now;
+        packet.waited += waited;
+        self.note_departure(now, packet.wire_bytes, waited, cx);
+    }
+
+    /// Records that the device took a packet, after the time that it waits before its transmission.
+    #[inline]
+    pub(super) fn note_departure<R: Recorder>(
+        &mut self,
+        at: Time,
+        wire_bytes: u32,
+        waited: Span,
+        cx: &mut Context<'_, R>,
+    ) {
+        if let Some(record) = &mut self.record {
+            record.departure(at, wire_bytes, waited);
+            cx.recorder.packet_left(at, self.direction, waited);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::packet::{InFlight, Slot};
 use windlass_aqm::Packet;
-use windlass_base::Ecn;
+use windlass_base::{Ecn, Time};
 
 /// The properties of a packet that a queue needs; the packet itself stays in its slot.
 #[derive(Copy, Clone, Debug)]
@@ -10,13 +10,15 @@ pub(crate) struct QueuedPacket {
     pub(super) slot: Slot,
     pub(super) wire_bytes: u32,
     pub(super) ecn: Ecn,
+    /// When it arrived at the queue.
+    pub(super) arrived: Time,
     endpoint: u32,
 }
 
 impl QueuedPacket {
-    pub(super) fn new(slot: Slot, packet: &InFlight) -> QueuedPacket {
+    pub(super) fn new(slot: Slot, packet: &InFlight, arrived: Time) -> QueuedPacket {
         let InFlight { wire_bytes, to, ref run, .. } = *packet;
-        QueuedPacket { slot, wire_bytes, ecn: run.ecn, endpoint: to.endpoint() }
+        QueuedPacket { slot, wire_bytes, ecn: run.ecn, arrived, endpoint: to.endpoint() }
     }
 }
 

@@ -9,5 +9,6 @@ mod network;
 mod path_mtu;
 mod random;
 mod receive_buffer;
+mod rtt_samples;
 mod sessions;
 mod unmatched;

@@ -89,7 +89,9 @@ def _figures(node: Mapping, replicates: int, prefix: str = "") -> Iterator[tuple
 
 
 def _middle(value: Mapping) -> Any:
-    return value.get("mean", value.get("median"))
+    """The mean or median over replicates; `None` for a distribution, which has other keys too."""
+    over_replicates = value.keys() <= {"mean", "median", "sd"}
+    return value.get("mean", value.get("median")) if over_replicates else None
 
 
 def _is_number(value: object) -> bool:

@@ -4,7 +4,10 @@ use crate::envelope::Document;
 use crate::scaled::{bits, size};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
-use windlass_tou_perf::{Figures, Interval, Limit, Outcome, StreamFigures, Test, bit_per_s, sum};
+use windlass_base::Distribution;
+use windlass_tou_perf::{
+    Figures, Interval, Limit, Outcome, RttSamples, StreamFigures, Test, bit_per_s, sum,
+};
 
 /// A line of text for an interval.
 pub(super) fn line(interval: &Interval, sends: bool) -> String {
@@ -37,15 +40,28 @@ pub(super) fn announcement(test: &Test, peer: SocketAddr) -> String {
     )
 }
 
-/// Both ends in two lines.
+/// Both ends in two lines, and a line for the round-trip times of each connection.
 pub(super) fn summary(outcome: &Outcome, sends: bool) -> String {
     let (sender, receiver) = sides(outcome, sends);
-    format!(
+    let ends = format!(
         "sender    {}  sent again {}\nreceiver  {}",
         side(sender),
         sender.retransmitted(),
         side(receiver)
-    )
+    );
+    let samples = sender.streams.iter().filter_map(|stream| stream.rtt_samples);
+    let mut lines = vec![ends];
+    lines.extend(samples.map(|samples| format!("RTT in ms {}", quantiles(samples))));
+    lines.join("\n")
+}
+
+fn quantiles(samples: RttSamples) -> String {
+    let figures = Distribution::from(samples).named_ms();
+    figures.map(|(name, ms)| format!(" {} {ms:.2}", name.replace('_', "."))).concat()
+}
+
+fn distribution_json(samples: RttSamples) -> Value {
+    Distribution::from(samples).named_ms().into_iter().collect()
 }
 
 fn side(figures: &Figures) -> String {
@@ -137,6 +153,7 @@ fn stream_json(stream: &StreamFigures) -> Value {
         "cwnd_bytes": stream.cwnd_bytes,
         "ssthresh_bytes": stream.ssthresh_bytes,
         "rtt_ms": milliseconds(stream.rtt_us),
+        "rtt_samples_ms": stream.rtt_samples.map(distribution_json),
         "data_segments": stream.data_segments,
         "retransmitted_segments": stream.retransmitted_segments,
         "timeouts": stream.timeouts,
@@ -156,6 +173,25 @@ fn milliseconds(us: Option<u64>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_summary_has_the_round_trip_times_of_each_connection_of_the_sender() {
+        let samples = |ms: u64| StreamFigures {
+            rtt_samples: Some(RttSamples { mean_ns: ms * 1_000_000, ..RttSamples::default() }),
+            ..StreamFigures::default()
+        };
+        let figures = |streams| Figures { streams, ..Figures::default() };
+        let [own, peer] =
+            [figures(vec![StreamFigures::default()]), figures(vec![samples(10), samples(20)])];
+        let text = summary(&Outcome { own, peer }, false);
+        let lines: Vec<&str> = text.lines().skip(2).collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        assert!(lines[0].starts_with("RTT in ms  mean 10.00 p50"), "{text}");
+        assert!(lines[1].contains("mean 20.00") && lines[1].contains("p99.9"), "{text}");
+        let json = stream_json(&samples(10));
+        assert_eq!(json["rtt_samples_ms"]["mean"], 10.0);
+        assert!(json["rtt_samples_ms"]["p99_9"].is_number(), "{json}");
+    }
 
     #[test]
     fn a_line_has_the_sums_and_the_mean_round_trip_time_of_the_connections() {
