@@ -281,10 +281,11 @@ def show(windlass: Path, folder: Path) -> list[Moment]:
 
 def in_short(moments: list[Moment]) -> str:
     """The whole in a line."""
-    first = next(moment.time_s for moment in moments if moment.what == FIRST_BYTE)
+    first_s = next(moment.time_s for moment in moments if moment.what == FIRST_BYTE)
+    first_ms, all_ms = first_s * 1e3, moments[-1].time_s * 1e3
     return (
-        f"curl behind one NAT has a file from behind another: first byte after {first * 1e3:.0f} ms, "
-        f"all {SIZE / 1e6:g} MB after {moments[-1].time_s * 1e3:.0f} ms"
+        "curl behind one NAT has a file from behind another: "
+        f"first byte after {first_ms:.0f} ms, all {SIZE / 1e6:g} MB after {all_ms:.0f} ms"
     )
 
 

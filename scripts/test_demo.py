@@ -1,5 +1,6 @@
-"""The lines that `make demo` prints, its exit status and where it leaves the binary, with stand-ins for the
-programs that install, build and measure."""
+"""The lines that `make demo` prints, its exit status and where it leaves the binary, with
+stand-ins for the programs that install, build and measure.
+"""
 
 import os
 import shutil
