@@ -151,8 +151,7 @@ def test_the_kernels_tcp_stands_beside_tou_in_the_bars_and_in_the_line():
     ]
     assert [bar.name for bar in cubic.bars] == ["kernel cubic", "ToU cubic"]
     assert in_short.finding(results) == (
-        "at 100 ms and 1 % loss with reno and cubic: "
-        "ToU 0.86 s, kernel 1.02 s; ToU 0.93 s, kernel 0.85 s"
+        "reno: ToU 0.86 s, kernel 1.02 s; cubic: ToU 0.93 s, kernel 0.85 s (100 ms, 1 % loss)"
     )
 
 

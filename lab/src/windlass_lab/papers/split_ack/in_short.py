@@ -14,11 +14,11 @@ def finding(results: Mapping) -> str:
     """The packets of servers with and without a split; without servers a time in theory."""
     found = figures(results)
     servers = (
-        _packets(found, COUNTER.name, "a server that counts ACKs"),
-        _packets(found, GOOGLE.name, "nginx on this kernel"),
+        _packets(found, COUNTER.name, "where ACKs are counted"),
+        _packets(found, GOOGLE.name, "from nginx"),
     )
     if parts := [part for part in servers if part]:
-        return f"packets with a split of four and without: {'; '.join(parts)}"
+        return f"packets, split in 4 and whole: {'; '.join(parts)}"
     ratio = found.get((_SPLIT, COMPLETION.key))
     return f"simulated: a split of two takes {ratio:.2f} of the time" if ratio else ""
 
@@ -27,5 +27,5 @@ def _packets(found: Mapping[tuple[str, str], float], server: str, words: str) ->
     for case in (server, f"{server}{_SHORT}"):
         split, whole = (found.get((case, f"{test}.data_packets")) for test in "ca")
         if split and whole:
-            return f"{words} {split:g} and {whole:g}"
+            return f"{split:g} and {whole:g} {words}"
     return ""

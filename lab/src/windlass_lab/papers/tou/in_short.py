@@ -27,9 +27,8 @@ def finding(results: Mapping) -> str:
     """The times of ToU and of the kernel with 1 % loss."""
     for cell in _SHOWN:
         if times := list(_times(results, cell)):
-            each = "; ".join(f"ToU {x:.2f} s, kernel {y:.2f} s" for _, x, _, y in times)
-            names = " and ".join(theirs.controller for _, _, theirs, _ in times)
-            return f"at {cell.rtt_ms} ms and 1 % loss with {names}: {each}"
+            each = (f"{b.controller}: ToU {x:.2f} s, kernel {y:.2f} s" for _, x, b, y in times)
+            return f"{'; '.join(each)} ({cell.rtt_ms} ms, 1 % loss)"
     return ""
 
 
