@@ -327,12 +327,12 @@ def test_the_demo_shows_both_directions_and_judges_nothing():
     found = [c for document in documents for c in document["comparisons"]]
     assert found
     assert {c["verdict"] for c in found} == {"informative"}
-    # A bound beside a figure that nobody judges reads as a miss.
+    # A bound beside a figure without a verdict reads as a miss.
     assert {c["allowed"] for c in found} == {""} and {c["interval"] for c in found} == {None}
     assert all(document["passed"] for document in documents)
 
 
-def test_the_demo_is_told_in_seconds_and_its_bars_have_native_ecn_beside_the_proxy():
+def test_the_line_of_the_demo_has_seconds_and_its_bars_have_native_ecn_beside_the_proxy():
     seconds = {NEITHER: 19.6, PROXY: 17.4, NATIVE: 16.2}
     measured = {test.name: [Run(seconds[test.configuration])] for test in demo_tests()}
     results = {
@@ -350,7 +350,7 @@ def test_the_demo_is_told_in_seconds_and_its_bars_have_native_ecn_beside_the_pro
     ]
 
 
-def test_enough_runs_are_told_as_ratios():
+def test_the_line_of_enough_runs_has_ratios():
     seconds = {NEITHER: 30.0, PROXY: 20.4, NATIVE: 20.0}
     measured = {test.name: [Run(seconds[test.configuration])] * 10 for test in demo_tests()}
     results = {
