@@ -26,8 +26,6 @@ site: build ## Build the documentation site: out/site/index.html; minutes the fi
 	@scripts/build-site
 
 demo: ## All papers in short on one site, in two minutes as root; and a crossing of two NATs
-	@scripts/setup demo
-	@scripts/build-quick
 	@scripts/demo
 
 probe-library: build ## Trace Linux's congestion controllers again for `windlass probe --cca`, in the emulated machine
@@ -137,7 +135,8 @@ uninstall:
 endif
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install-windlass --uninstall
 
-install-tou: setup ## Install libtou for C and C++; PREFIX=/usr/local DESTDIR= LIBDIR=
+install-tou: ## Install libtou for C and C++; PREFIX=/usr/local DESTDIR= LIBDIR=
+	@scripts/setup tou
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' scripts/install-tou
 
 uninstall-tou: ## Remove what install-tou installed, given the same

@@ -25,6 +25,7 @@ from pathlib import Path
 DELAY = "20ms"
 SIZE = 1_000_000
 PATIENCE_S = 30.0
+FIRST_BYTE = "curl has the first byte of the file"
 RENDEZVOUS = "203.0.113.10"
 VIA = f"--via {RENDEZVOUS} --config {os.devnull}"
 # Of each home: the gateway's public address, and the network that the Internet's router is in.
@@ -272,10 +273,20 @@ def show(windlass: Path, folder: Path) -> list[Moment]:
         Moment(0.0, "forward starts"),
         *of_log(log, start),
         *of_qlog(qlog, start),
-        Moment(first_at, "curl has the first byte of the file"),
+        Moment(first_at, FIRST_BYTE),
         Moment(end_at, f"curl has all {SIZE} bytes, and their SHA-256 is right"),
     ]
     return sorted(moments, key=lambda moment: moment.time_s)
+
+
+def in_short(moments: list[Moment]) -> str:
+    """The whole in a line."""
+    first_s = next(moment.time_s for moment in moments if moment.what == FIRST_BYTE)
+    first_ms, all_ms = first_s * 1e3, moments[-1].time_s * 1e3
+    return (
+        "curl behind one NAT has a file from behind another: "
+        f"first byte after {first_ms:.0f} ms, all {SIZE / 1e6:g} MB after {all_ms:.0f} ms"
+    )
 
 
 def main() -> int:
@@ -308,6 +319,7 @@ def main() -> int:
     )
     for moment in moments:
         print(f"{moment.time_s * 1e3:8.0f} ms  {moment.what}")
+    print(f"\n{in_short(moments)}")
     return 0
 
 

@@ -47,8 +47,9 @@ def test_a_figure_that_was_run_has_a_link_and_another_its_reason(everything):
     _, _, page = everything("--sim", "--quick")
     row = page[page.index('<th scope="row">Figure 4.2</th>') :]
     assert 'href="new-ecn/report.html#e-4.2.1-setup1"' in row[: row.index("</tr>")]
-    assert "the algorithm of RED" in page
-    assert "tou/bad, not run" in page
+    apart = page[page.index('<h2 id="not-run">Not run here</h2>') :]
+    assert "<td>tou/bad</td>" in apart and "e-4.2.1-setup1" not in apart
+    assert "the algorithm of RED" in page[page.index('<h2 id="nothing">') :]
 
 
 def test_what_is_complete_is_not_run_again(everything):
@@ -109,6 +110,33 @@ def test_what_a_machine_lacks_hides_no_figure_that_differs(
     world = ["--windlass", str(fake_windlass), "--experiments", str(experiments)]
     arguments = ["reproduce", "all", "--sim", "--quick", *world, "--out", str(tmp_path / "out")]
     assert main(arguments) == status
+
+
+def test_the_account_in_short_has_claim_and_finding_and_apart_what_was_not_run(
+    everything, tmp_path, capsys
+):
+    everything("--sim", "--quick")
+    account, apart = capsys.readouterr().out.split("Not run here:\n")
+    title, claimed, found = account.splitlines()
+    assert title == (
+        "New-ECN: sharing a bottleneck fairly (all 67 met; of the published figures all 44 met)"
+    )
+    assert claimed.startswith("  claimed  four flows with RTTs of 4 to 190 ms")
+    assert found == "  found    0.984, with ECN Reno 0.480"
+    assert "  Split ACKs: no split-ack here\n" in apart
+    assert "experiments that take longer than a minute: `windlass-lab list`\n" in apart
+    kept = (tmp_path / "out" / "summary.txt").read_text()
+    assert kept.startswith(account) and max(map(len, kept.splitlines())) <= 100
+
+
+def test_the_simulated_proxy_of_a_quick_run_has_enough_runs_for_a_verdict(monkeypatch):
+    options = cli._parser().parse_args(["reproduce", "all", "--sim", "--quick"])
+    chosen = cli._options_of(cli.ENTRIES["ecn-proxy"].paper, options)
+    assert (chosen.replicates, chosen.quick) == (None, False)
+    assert {name.split("_")[0] for name in chosen.tests} == {
+        *("C.1-noEcn", "C.1-oneEcn", "C.1-bothEcn"),
+        *("C.6-noEcn", "C.6-oneEcn", "C.6-bothEcn"),
+    }
 
 
 def test_options_of_one_paper_are_refused(everything, capsys):

@@ -1,6 +1,7 @@
 import json
 import shutil
 import subprocess
+from dataclasses import asdict
 from statistics import median
 
 import jsonschema
@@ -18,6 +19,7 @@ from windlass_lab.core.statistics import ratios
 from windlass_lab.core.verdicts.verdict import TRIVIAL
 from windlass_lab.papers.ecn_proxy import (
     figures,
+    in_short,
     iperf,
     measure,
     report,
@@ -325,7 +327,39 @@ def test_the_demo_shows_both_directions_and_judges_nothing():
     found = [c for document in documents for c in document["comparisons"]]
     assert found
     assert {c["verdict"] for c in found} == {"informative"}
+    # A bound beside a figure without a verdict reads as a miss.
+    assert {c["allowed"] for c in found} == {""} and {c["interval"] for c in found} == {None}
     assert all(document["passed"] for document in documents)
+
+
+def test_the_line_of_the_demo_has_seconds_and_its_bars_have_native_ecn_beside_the_proxy():
+    seconds = {NEITHER: 19.6, PROXY: 17.4, NATIVE: 16.2}
+    measured = {test.name: [Run(seconds[test.configuration])] for test in demo_tests()}
+    results = {
+        "experiments": report.experiments(measured, real=True, judged=False),
+        "summaries": {name: {"runs": [asdict(run) for run in of]} for name, of in measured.items()},
+    }
+    assert in_short.finding(results) == (
+        "proxy, ECN at both ends, no ECN: download 17.4, 16.2, 19.6 s; upload 17.4, 16.2, 19.6 s"
+    )
+    download, _ = in_short.bars(ECN_PROXY, results)
+    assert [(bar.name, bar.value) for bar in download.bars] == [
+        ("proxy", 17.4),
+        ("ECN at both ends", 16.2),
+        ("no ECN", 19.6),
+    ]
+
+
+def test_the_line_of_enough_runs_has_ratios():
+    seconds = {NEITHER: 30.0, PROXY: 20.4, NATIVE: 20.0}
+    measured = {test.name: [Run(seconds[test.configuration])] * 10 for test in demo_tests()}
+    results = {
+        "experiments": report.experiments(measured, real=True),
+        "summaries": {name: {"runs": [asdict(run) for run in of]} for name, of in measured.items()},
+    }
+    assert in_short.finding(results) == (
+        "download 1.02, without ECN 1.50; upload 1.02, without ECN 1.50"
+    )
 
 
 @pytest.mark.parametrize("target", ["ecn-proxy/demo", "ecn-proxy"])

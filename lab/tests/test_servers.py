@@ -9,7 +9,15 @@ from windlass_lab.core.experiments.servers import SPLITS, EngineServer, KernelSe
 from windlass_lab.core.pipeline.request import Request
 from windlass_lab.core.report.report import server_tables
 from windlass_lab.papers.registry import find
-from windlass_lab.papers.split_ack import measure, plan, programs, reproduce, summary, topology
+from windlass_lab.papers.split_ack import (
+    in_short,
+    measure,
+    plan,
+    programs,
+    reproduce,
+    summary,
+    topology,
+)
 from windlass_lab.testbed.topology import Experiment
 from windlass_lab.testbed.validate import validate
 
@@ -183,6 +191,25 @@ def test_without_root_the_rest_runs_and_one_line_says_so(monkeypatch, tmp_path):
     [line] = lines
     assert "4.2.2, 4.3, 4.4" in line
     assert line.endswith("needs root")
+
+
+def test_in_a_line_a_server_that_counts_acks_stands_beside_nginx_or_theory_where_none_was_probed():
+    def figure(case, key, mean):
+        return {"case": case, "key": key, "measured": {"mean": mean}, "flow": None}
+
+    theory = [figure("slow_start-split", "completion_s", 0.692)]
+    servers = [
+        figure(f"{name}-short", f"{test}.data_packets", mean)
+        for name, packets in ((plan.COUNTER.name, (9, 18)), (plan.GOOGLE.name, (16, 16)))
+        for test, mean in zip("ac", packets, strict=True)
+    ]
+    found = in_short.finding({"experiments": [{"comparisons": theory + servers}]})
+    assert found == (
+        "packets, split in 4 and whole: 18 and 9 where ACKs are counted; 16 and 16 from nginx"
+    )
+    assert in_short.finding({"experiments": [{"comparisons": theory}]}) == (
+        "simulated: a split of two takes 0.69 of the time"
+    )
 
 
 def test_servers_that_were_asked_for_by_name_need_root(lab, monkeypatch, capsys, tmp_path):

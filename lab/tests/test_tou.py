@@ -12,8 +12,8 @@ from windlass_lab.core import provenance
 from windlass_lab.core.pipeline.campaign import Campaign
 from windlass_lab.core.pipeline.run_lines import RunLines
 from windlass_lab.core.verdicts.verdict import FAIL, INFORMATIVE, PASS, UNDECIDED
-from windlass_lab.papers.tou import losses, measure, report, reproduce, topology
-from windlass_lab.papers.tou.catalogue import cells_of
+from windlass_lab.papers.tou import in_short, losses, measure, report, reproduce, topology
+from windlass_lab.papers.tou.catalogue import TOU, cells_of
 from windlass_lab.papers.tou.judge import SEEDS, judge
 from windlass_lab.papers.tou.plan import (
     CELLS,
@@ -138,6 +138,21 @@ def test_fewer_seeds_or_bytes_decide_nothing():
     assert any(c.why == f"not enough runs: {SEEDS - 1} of {SEEDS}" for c in found)
     small = judge([BAD], runs([3.0] * SEEDS), whole=False)
     assert {c.verdict for c in small if c.key.startswith("time")} == {INFORMATIVE, UNDECIDED}
+
+
+def test_the_kernels_tcp_stands_beside_tou_in_the_bars_and_in_the_line():
+    seconds = {KERNEL_RENO: 1.02, TOU_NEWRENO: 0.86, KERNEL_CUBIC: 0.85, TOU_CUBIC: 0.93}
+    runs = {Test(BAD, each).name: {"runs": {"1": {"seconds": s}}} for each, s in seconds.items()}
+    results = {"experiments": [], "summaries": runs}
+    reno, cubic = in_short.bars(TOU, results)
+    assert [(bar.name, bar.value) for bar in reno.bars] == [
+        ("kernel reno", 1.02),
+        ("ToU newreno", 0.86),
+    ]
+    assert [bar.name for bar in cubic.bars] == ["kernel cubic", "ToU cubic"]
+    assert in_short.finding(results) == (
+        "reno: ToU 0.86 s, kernel 1.02 s; cubic: ToU 0.93 s, kernel 0.85 s (100 ms, 1 % loss)"
+    )
 
 
 def test_a_queue_that_loses_is_detected():

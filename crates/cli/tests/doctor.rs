@@ -108,6 +108,60 @@ fn only_what_is_required_makes_the_exit_status_1() {
 }
 
 #[test]
+fn the_simulator_answers_to_the_name_of_its_command() {
+    let path = folder("alias");
+    let [by_command, by_name] = ["sim", "simulator"].map(|tool| doctor(&path, &[tool, "--json"]));
+    assert_eq!(by_command.status.code(), Some(0));
+    assert_eq!(json(&by_command), json(&by_name));
+}
+
+/// Whatever else the machine lacks, a lab in no folder of PATH is no error of `windlass doctor`.
+#[test]
+fn the_lab_alone_is_no_error_unless_it_is_asked_for() {
+    let bin = folder("no-lab");
+    program(&bin, "python3", "3 13");
+    program(&bin, "iperf3", "");
+    let all = doctor(&bin, &[]);
+    let report = json(&doctor(&bin, &["--json"]));
+    let lacks = |tool: &Value| -> Vec<String> {
+        let needs = tool["needs"].as_array().expect("a list").iter();
+        let missing = needs.filter(|need| need["required"] == true && need["present"] == false);
+        missing.map(|need| need["need"].as_str().expect("text").to_owned()).collect()
+    };
+    let unready: Vec<&Value> = report["tools"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|tool| !lacks(tool).is_empty() && lacks(tool) != ["windlass-lab"])
+        .collect();
+    assert!(unready.iter().all(|tool| tool["tool"] != "lab"), "{report}");
+    assert_eq!(report["ready"], unready.is_empty());
+    assert_eq!(all.status.code(), Some(i32::from(!unready.is_empty())));
+    assert_eq!(text(&all.stderr).contains("error:"), !unready.is_empty());
+    assert!(!text(&all.stderr).contains("for lab"), "{}", text(&all.stderr));
+    let asked = doctor(&bin, &["lab"]);
+    assert_eq!(text(&asked.stderr), "error: something is missing for lab\n");
+}
+
+#[test]
+fn the_proxy_hears_of_queues_that_mark_and_of_flowtables_in_the_hardware() {
+    let bin = folder("packet-path");
+    let report = json(&doctor(&bin, &["ecn-proxy", "--json"]));
+    assert_eq!(need(&report, "marking queue")["found"], "no tc in PATH");
+    assert_eq!(need(&report, "offload of flowtables")["found"], "no nft in PATH");
+    program(&bin, "tc", "qdisc codel 1: dev wan root refcnt 2 limit 1000p ecn");
+    program(&bin, "nft", "flowtable fast {\n flags offload;");
+    let report = json(&doctor(&bin, &["ecn-proxy", "--json"]));
+    assert_eq!(need(&report, "marking queue")["found"], "codel at wan");
+    let tables = need(&report, "offload of flowtables");
+    assert_eq!((&tables["present"], &tables["required"]), (&false.into(), &false.into()));
+    assert_eq!(tables["found"], "flowtable fast is in the hardware");
+    program(&bin, "tc", "qdisc codel 1: dev wan root refcnt 2 limit 1000p");
+    let report = json(&doctor(&bin, &["ecn-proxy", "--json"]));
+    assert_eq!(need(&report, "marking queue")["found"], "no queue of this machine marks");
+}
+
+#[test]
 fn a_program_in_path_is_found_where_it_is() {
     let bin = folder("found");
     program(&bin, "iperf3", "");

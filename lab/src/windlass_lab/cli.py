@@ -19,10 +19,12 @@ from windlass_lab.core.files import output
 from windlass_lab.core.files.output import RESULT_KIND as RESULT
 from windlass_lab.core.pipeline.request import Request
 from windlass_lab.core.report.front_page import INDEX, Found, refuse_foreign, render_front_page
+from windlass_lab.core.report.in_short import in_short
 from windlass_lab.core.text import numbers, verdicts
 from windlass_lab.core.version import VERSION
 from windlass_lab.kernels import command as kernels
 from windlass_lab.papers import listing
+from windlass_lab.papers.ecn_proxy.plan import demo_tests
 from windlass_lab.papers.registry import ENTRIES, all_papers, find
 from windlass_lab.runs import command as runs
 from windlass_lab.searches import command as searches
@@ -225,7 +227,7 @@ def _add_reproduce(commands: Commands) -> None:
     where.add_argument("--sim", action="store_true", help="use the simulator only")
     where.add_argument("--real", action="store_true", help="ecn-proxy: use real kernels, as root")
     add("--experiments", type=Path, metavar="DIR", help="the folder with the scenario files")
-    command.set_defaults(run=_reproduce)
+    command.set_defaults(run=_reproduce, left_out=[])
 
 
 def _add_choice_of_tests(command: argparse.ArgumentParser) -> None:
@@ -338,9 +340,23 @@ def _reproduce_all(options: argparse.Namespace, folder: Path) -> int:
             print(f"error: {paper.id}: {error}", file=sys.stderr)
             reasons[paper.id] = str(error)
             statuses.append(error.exit_status)
-    _write_front_page(folder, reasons)
-    print(f"\nFront page: {folder / INDEX}")
+    papers = _found(folder, reasons)
+    _write_front_page(folder, papers)
+    account = in_short(papers, [*options.left_out, *_longer(papers, options)])
+    output.write_atomically(folder / output.SUMMARY, account)
+    print(account, end="")
+    print(f"Front page: {folder / INDEX}")
     return max(statuses, key=_GRAVITY.index)
+
+
+def _longer(papers: Sequence[Found], options: argparse.Namespace) -> list[str]:
+    """Of a quick run: how many experiments it left out because they take longer."""
+    if not options.quick:
+        return []
+    ran = {(f.paper.id, e["id"]) for f in papers if f.results for e in f.results["experiments"]}
+    every = [(f.paper.id, e.id) for f in papers for e in f.paper.experiments if not e.quick]
+    count = sum(each not in ran for each in every)
+    return [f"{count} experiments that take longer than a minute: `windlass-lab list`"]
 
 
 def _options_of(paper: Paper, options: argparse.Namespace) -> argparse.Namespace:
@@ -350,10 +366,11 @@ def _options_of(paper: Paper, options: argparse.Namespace) -> argparse.Namespace
     simulated = paper.id in SIMULATED
     chosen.sim = not options.real and not simulated
     chosen.real = options.real and simulated
-    if simulated and options.quick:
-        # Its quick experiment is of a testbed: all of them once take less than a minute.
-        chosen.quick = options.real
-        chosen.replicates = options.replicates or 1
+    if simulated and options.quick and not options.real:
+        # Its quick experiment is of a testbed: the same tests are simulated, as often as it takes
+        # to judge them.
+        chosen.quick = False
+        chosen.tests = [test.name for test in demo_tests()]
     return chosen
 
 
@@ -369,14 +386,20 @@ def _is_complete(paper: Paper, options: argparse.Namespace, folder: Path) -> boo
     return whole and there == {e.id for e in experiments}
 
 
-def _write_front_page(folder: Path, reasons: Mapping[str, str]) -> None:
+def _found(folder: Path, reasons: Mapping[str, str]) -> list[Found]:
+    """The results in a folder of all papers, and for the others the reasons why not."""
     papers = []
     for paper in all_papers():
         inside = folder / paper.id
         if output.is_result(inside):
-            papers.append(Found(paper, output.load(inside, output.RESULTS, RESULT)))
+            results = output.load(inside, output.RESULTS, RESULT)
+            papers.append(ENTRIES[paper.id].found(results))
         else:
             papers.append(Found(paper, None, reasons.get(paper.id, "there is no result of it")))
+    return papers
+
+
+def _write_front_page(folder: Path, papers: Sequence[Found]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     output.write_atomically(folder / INDEX, render_front_page(papers))
 
@@ -402,21 +425,22 @@ def _reproduce_into(options: argparse.Namespace, target: str, folder: Path) -> i
         resume=options.resume,
         tests=tuple(options.tests),
         check=options.check,
+        left_out=options.left_out,
     )
     with output.OutputDirectory(folder) as directory:
         results, series = ENTRIES[paper.id].reproduce(request)
-        return _keep(paper, results, series, directory)
+        _keep(paper, results, series, directory)
+    if options.target != EVERYTHING:
+        print((folder / output.SUMMARY).read_text(encoding="utf-8"), end="")
+        print(f"\nReport: {folder / output.REPORT}")
+    return _status(results)
 
 
-def _keep(paper: Paper, results: dict, series: dict, directory: output.OutputDirectory) -> int:
+def _keep(paper: Paper, results: dict, series: dict, directory: output.OutputDirectory) -> None:
     # The result first: what follows can be made again from it.
     directory.write(output.RESULTS, _json(results))
     directory.write(output.SERIES, json.dumps(series, separators=(",", ":")) + "\n")
-    made = ENTRIES[paper.id].files(paper, results, series)
-    directory.write_all(made)
-    print(made[output.SUMMARY], end="")
-    print(f"\nReport: {directory.path / output.REPORT}")
-    return _status(results)
+    directory.write_all(ENTRIES[paper.id].files(paper, results, series))
 
 
 def _status(results: Mapping) -> int:
@@ -428,7 +452,7 @@ def _report(options: argparse.Namespace) -> int:
     if papers and not output.is_result(options.folder):
         for paper_id in papers:
             _rebuild(options.folder / paper_id)
-        _write_front_page(options.folder, {})
+        _write_front_page(options.folder, _found(options.folder, {}))
         print(options.folder / INDEX)
         return 0
     _rebuild(options.folder)

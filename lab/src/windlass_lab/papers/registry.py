@@ -11,13 +11,19 @@ from windlass_lab.core.errors import LabError
 from windlass_lab.core.experiments.model import Experiment, Paper
 from windlass_lab.core.pipeline.request import Request
 from windlass_lab.core.report import report
+from windlass_lab.core.report.bar_rows import BarRow, headlines
+from windlass_lab.core.report.front_page import Found
+from windlass_lab.papers.ecn_proxy import in_short as ecn_proxy_in_short
 from windlass_lab.papers.ecn_proxy import reproduce as ecn_proxy
 from windlass_lab.papers.ecn_proxy.catalogue import ECN_PROXY
+from windlass_lab.papers.new_ecn import in_short as new_ecn_in_short
 from windlass_lab.papers.new_ecn import reproduce as new_ecn
 from windlass_lab.papers.new_ecn.catalogue import NEW_ECN
 from windlass_lab.papers.new_ecn.over_tou import NEW_ECN_TOU
+from windlass_lab.papers.split_ack import in_short as split_ack_in_short
 from windlass_lab.papers.split_ack import reproduce as split_ack
 from windlass_lab.papers.split_ack.catalogue import SPLIT_ACK
+from windlass_lab.papers.tou import in_short as tou_in_short
 from windlass_lab.papers.tou import reproduce as tou
 from windlass_lab.papers.tou.catalogue import TOU
 
@@ -27,22 +33,46 @@ class Entry:
     """A paper, and the functions that run and report its experiments.
 
     `reproduce` returns the documents for results.json and series.json. `files` returns the files
-    of the report by their path in the output directory.
+    of the report by their path in the output directory. `claim` is the paper's main claim in a
+    line, `finding` makes a line of the figures for it (empty where a result has none), and `bars`
+    their bars on the front page.
     """
 
     paper: Paper
     reproduce: Callable[[Request], tuple[dict, dict]]
+    finding: Callable[[Mapping], str]
+    claim: str = ""
     files: Callable[[Paper, Mapping, Mapping], dict[str, str]] = report.files
+    bars: Callable[[Paper, Mapping], list[BarRow]] = headlines
+
+    def found(self, results: Mapping) -> Found:
+        """A result of it, for the front page and the account in short."""
+        rows = self.bars(self.paper, results)
+        return Found(self.paper, results, "", self.claim, self.finding(results), rows)
 
 
 ENTRIES = {
     entry.paper.id: entry
     for entry in (
-        Entry(NEW_ECN, new_ecn.reproduce),
-        Entry(ECN_PROXY, ecn_proxy.CAMPAIGN.reproduce, ecn_proxy.CAMPAIGN.files),
-        Entry(SPLIT_ACK, split_ack.reproduce),
-        Entry(TOU, tou.reproduce, tou.files),
-        Entry(NEW_ECN_TOU, new_ecn.reproduce),
+        Entry(NEW_ECN, new_ecn.reproduce, new_ecn_in_short.finding, new_ecn_in_short.CLAIM),
+        Entry(
+            ECN_PROXY,
+            ecn_proxy.CAMPAIGN.reproduce,
+            ecn_proxy_in_short.finding,
+            ecn_proxy_in_short.CLAIM,
+            ecn_proxy.CAMPAIGN.files,
+            ecn_proxy_in_short.bars,
+        ),
+        Entry(SPLIT_ACK, split_ack.reproduce, split_ack_in_short.finding, split_ack_in_short.CLAIM),
+        Entry(
+            TOU,
+            tou.reproduce,
+            tou_in_short.finding,
+            tou_in_short.CLAIM,
+            tou.files,
+            tou_in_short.bars,
+        ),
+        Entry(NEW_ECN_TOU, new_ecn.reproduce, new_ecn_in_short.finding_over_tou),
     )
 }
 

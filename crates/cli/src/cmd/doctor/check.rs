@@ -3,7 +3,7 @@
 use super::capability::Capability;
 use super::finding::Finding::{self, Missing, Present};
 use super::machine::Machine;
-use super::{kernel, namespaces};
+use super::{kernel, namespaces, packet_path};
 use std::fs::OpenOptions;
 
 /// Something that a machine has or lacks.
@@ -39,6 +39,12 @@ pub(super) enum Check {
     UdpSegment,
     /// The kernel joins UDP datagrams that come in (GRO).
     UdpGro,
+    /// A queue of this machine marks packets in place of dropping them.
+    MarkingQueue,
+    /// No interface joins packets into lists, or the kernel can edit those as a whole.
+    ReceiveLists,
+    /// No flowtable of nftables is in the hardware.
+    HardwareFlowTables,
 }
 
 impl Check {
@@ -63,6 +69,9 @@ impl Check {
             Check::TcpProbe => "tracepoint tcp_probe".to_owned(),
             Check::UdpSegment => "UDP_SEGMENT (GSO)".to_owned(),
             Check::UdpGro => "UDP_GRO".to_owned(),
+            Check::MarkingQueue => "marking queue".to_owned(),
+            Check::ReceiveLists => "offload rx-gro-list".to_owned(),
+            Check::HardwareFlowTables => "offload of flowtables".to_owned(),
         }
     }
 
@@ -90,6 +99,9 @@ impl Check {
             Check::TcpProbe => kernel::tcp_probe(),
             Check::UdpSegment => kernel::udp_segment(),
             Check::UdpGro => kernel::udp_gro(),
+            Check::MarkingQueue => packet_path::marking_queue(machine),
+            Check::ReceiveLists => packet_path::receive_lists(machine),
+            Check::HardwareFlowTables => packet_path::hardware_flow_tables(machine),
         }
     }
 }

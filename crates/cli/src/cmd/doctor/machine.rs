@@ -40,6 +40,20 @@ impl Machine {
         places.into_iter().find(|place| is_program(place))
     }
 
+    /// The standard output of a program in PATH, or why there is none, in a line.
+    pub(super) fn output(&self, name: &str, args: &[&str]) -> Result<String, String> {
+        let program = self.program(&[name]).ok_or_else(|| format!("no {name} in PATH"))?;
+        let output = Command::new(program).args(args).output();
+        let output = output.map_err(|error| format!("{name}: {error}"))?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            false => {
+                let complaint = String::from_utf8_lossy(&output.stderr);
+                Err(format!("{name}: {}", complaint.lines().next().unwrap_or("it failed")))
+            }
+        }
+    }
+
     /// Python 3.`minor` or later, under one of the names that Debian gives it.
     pub(super) fn python(&self, minor: u32) -> Finding {
         let names: Vec<String> = std::iter::once("python3".to_owned())

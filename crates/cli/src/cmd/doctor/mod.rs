@@ -8,6 +8,7 @@ mod kernel;
 mod machine;
 #[cfg_attr(not(target_os = "linux"), path = "no_namespaces.rs")]
 mod namespaces;
+mod packet_path;
 mod print;
 mod tools;
 
@@ -23,15 +24,17 @@ use tools::{TOOLS, Tool};
 /// Examines the tools asked for, or all, and prints what was found.
 pub(crate) fn main(args: &Doctor) -> Result<(), Failure> {
     let machine = Machine::here();
-    let asked = |tool: &&Tool| args.tools.is_empty() || args.tools.iter().any(|n| n == tool.name);
+    let asked = |tool: &&Tool| args.tools.is_empty() || args.tools.iter().any(|n| tool.is(n));
     let examined: Vec<Examined> =
         TOOLS.iter().filter(asked).map(|tool| Examined::new(tool, &machine)).collect();
+    // The lab is a package of its own: without it, whoever did not ask for it lacks nothing.
+    let counts = |tool: &Examined| !(args.tools.is_empty() && tool.lacks_the_lab_alone());
+    let unready = examined.iter().filter(|tool| !tool.ready() && counts(tool));
+    let unready: Vec<&str> = unready.map(|tool| tool.tool.name).collect();
     match args.json {
-        true => stdout::line(&print::json(&examined))?,
+        true => stdout::line(&print::json(&examined, unready.is_empty()))?,
         false => stdout::line(&print::text(&examined))?,
     }
-    let unready: Vec<&str> =
-        examined.iter().filter(|tool| !tool.ready()).map(|tool| tool.tool.name).collect();
     match unready.is_empty() {
         true => Ok(()),
         false => Err(Failure::Work(format!("something is missing for {}", unready.join(", ")))),

@@ -1,5 +1,6 @@
 //! The findings as text and as JSON.
 
+use super::check::Check;
 use super::finding::Finding;
 use super::machine::Machine;
 use super::tools::{Need, Tool};
@@ -22,7 +23,18 @@ impl Examined {
 
     /// Nothing is missing without which the tool does not work.
     pub(super) fn ready(&self) -> bool {
-        !self.findings.iter().any(|(need, finding)| need.required && is_missing(finding))
+        self.lacking().next().is_none()
+    }
+
+    /// The lab's command is missing, and nothing else without which the tool does not work.
+    pub(super) fn lacks_the_lab_alone(&self) -> bool {
+        !self.ready() && self.lacking().all(|need| matches!(need.check, Check::Lab))
+    }
+
+    fn lacking(&self) -> impl Iterator<Item = &'static Need> {
+        let missing =
+            |(need, finding): &&(&'static Need, Finding)| need.required && is_missing(finding);
+        self.findings.iter().filter(missing).map(|(need, _)| *need)
     }
 }
 
@@ -53,10 +65,10 @@ fn paragraph(examined: &Examined) -> String {
     lines.join("\n")
 }
 
-/// The same as JSON.
-pub(super) fn json(examined: &[Examined]) -> String {
+/// The same as JSON; `ready` says whether the exit status is 0.
+pub(super) fn json(examined: &[Examined], ready: bool) -> String {
     let body = json!({
-        "ready": examined.iter().all(Examined::ready),
+        "ready": ready,
         "tools": examined.iter().map(tool).collect::<Vec<_>>(),
     });
     Document::new("doctor", body).pretty()

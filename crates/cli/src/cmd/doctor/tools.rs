@@ -11,6 +11,18 @@ pub(super) struct Tool {
     pub(super) needs: &'static [Need],
 }
 
+impl Tool {
+    /// The name of its command where that is not its own.
+    pub(super) fn command(&self) -> Option<&'static str> {
+        self.about.strip_prefix("windlass ").and_then(|rest| rest.split([',', ' ']).next())
+    }
+
+    /// Whether a user means this tool.
+    pub(super) fn is(&self, name: &str) -> bool {
+        name == self.name || self.command() == Some(name)
+    }
+}
+
 /// One thing that a tool needs.
 #[derive(Debug)]
 pub(super) struct Need {
@@ -169,6 +181,21 @@ pub(super) const TOOLS: &[Tool] = &[
                 Check::Program(&["nft"]),
                 "tells which flowtables go past the proxy, so that it can warn",
                 "apt-get install nftables",
+            ),
+            optional(
+                Check::MarkingQueue,
+                "where no queue on the path marks, ECN changes nothing (a queue elsewhere may)",
+                "tc qdisc replace dev INTERFACE root fq_codel, at the bottleneck's interface",
+            ),
+            optional(
+                Check::ReceiveLists,
+                "before Linux 6.12 an edit reaches the first packet of a list only",
+                "ethtool -K INTERFACE rx-gro-list off (apt-get install ethtool)",
+            ),
+            optional(
+                Check::HardwareFlowTables,
+                "packets that the hardware forwards do not pass the proxy",
+                "take the served interfaces out of the flowtable, as root (nft list flowtables)",
             ),
         ],
     },

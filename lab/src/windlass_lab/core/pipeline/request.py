@@ -1,7 +1,7 @@
 """The options of one run of `windlass-lab reproduce`."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from windlass_lab.core.binary.windlass import Windlass
@@ -19,7 +19,7 @@ class Request:
     `target` is the name as the user typed it; `folder` receives the result. `experiments_folder`
     overrides where the scenario files are. `jobs` runs, or testbeds, run at the same time. `tests`
     are globs over the names of tests; without one all tests run. With `check`, cases on which no
-    exit status depends are simulated once.
+    exit status depends are simulated once. `left_out` collects what this machine cannot run.
     """
 
     target: str
@@ -38,6 +38,13 @@ class Request:
     resume: bool = False
     tests: tuple[str, ...] = ()
     check: bool = False
+    left_out: list[str] = field(default_factory=list)
+
+    def leave_out(self, experiments: Sequence[str], reason: str) -> None:
+        """Says that experiments are not run and why, and keeps it for the end."""
+        names = ", ".join(experiments)
+        self.progress(f"left out: {names}: {reason}")
+        self.left_out.append(f"{self.paper.id}/{names}: {reason}")
 
     def refuse_options_of_tests(self) -> None:
         """Raises `LabError` for an option that only the papers with named tests have."""

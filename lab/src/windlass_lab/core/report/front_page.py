@@ -10,23 +10,26 @@ from windlass_lab.core.errors import LabError
 from windlass_lab.core.experiments.coverage import Covered, coverage
 from windlass_lab.core.experiments.model import Paper
 from windlass_lab.core.files.output import REPORT
+from windlass_lab.core.report.bar_rows import BarRow
 from windlass_lab.core.report.page import environment
 from windlass_lab.core.text import numbers, verdicts
-from windlass_lab.core.verdicts.verdict import Comparison
 
 INDEX = "index.html"
 _TITLE = "Four papers on TCP's congestion window, repeated"
-# Headline figures of a paper on the front page.
-_MOST_BARS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A paper and its result; without one the reason why not."""
+    """A paper and its result; without one the reason why not. `claim` and `finding` are a line
+    each, the paper's main claim and the figures for it, and `rows` the bars that show them.
+    """
 
     paper: Paper
     results: Mapping | None
     why_not: str = ""
+    claim: str = ""
+    finding: str = ""
+    rows: Sequence[BarRow] = ()
 
 
 def refuse_foreign(folder: Path) -> None:
@@ -52,14 +55,17 @@ def render_front_page(papers: Sequence[Found]) -> str:
 def _card(found: Found) -> dict:
     paper, results = found.paper, found.results
     tally = verdicts.counts(results) if results else None
+    met = verdicts.total(tally.own) if tally else None
     return {
         "paper": paper,
         "page": f"{paper.id}/{REPORT}",
         "why_not": found.why_not,
         "tally": tally,
-        "met": verdicts.total(tally.own) if tally else None,
-        "found": verdicts.verdict_line(results, paper.against) if results else "",
-        "chart": _chart(results) if results else [],
+        "met": met,
+        "decided": met is not None and met.judged > met.undecided,
+        "finding": found.finding,
+        "verdicts": verdicts.verdict_line(results, paper.against) if results else "",
+        "chart": _chart(found.rows),
         "made": f"windlass {results['windlass_version'].removeprefix('windlass ')}, "
         f"{results['finished']}"
         if results
@@ -67,42 +73,35 @@ def _card(found: Found) -> dict:
     }
 
 
-def _chart(results: Mapping) -> list[dict]:
-    """The first headline figures as bars: published, reference and measured. Those of one unit have
-    one scale.
-    """
-    entries = (entry for e in results["experiments"] for entry in e["comparisons"])
-    found = (Comparison.from_json(entry) for entry in entries)
-    headlines = [c for c in found if c.headline and c.measured][:_MOST_BARS]
+def _chart(rows: Sequence[BarRow]) -> list[dict]:
+    """Bars with their lengths; those of one unit have one scale."""
     most: dict[str, float] = {}
-    for c in headlines:
-        most[c.unit] = max(most.get(c.unit, 0.0), *_values(c).values())
-    return [_bars(c, most[c.unit] or 1.0) for c in headlines]
+    for row in rows:
+        most[row.unit] = max(most.get(row.unit, 0.0), *(bar.value for bar in row.bars))
+    return [_drawn(row, most[row.unit] or 1.0) for row in rows]
 
 
-def _values(comparison: Comparison) -> dict[str, float]:
-    known = {
-        "published": comparison.published,
-        "reference": comparison.reference.mean if comparison.reference else None,
-        "measured": comparison.measured.mean if comparison.measured else None,
-    }
-    return {name: max(0.0, v) for name, v in known.items() if isinstance(v, int | float)}
-
-
-def _bars(comparison: Comparison, most: float) -> dict:
-    published = comparison.published
+def _drawn(row: BarRow, most: float) -> dict:
+    unit = f" ({row.unit})" if row.unit else ""
     return {
-        "label": comparison.quantity,
-        "statement": published if isinstance(published, str) else "",
+        "label": f"{row.label}{unit}",
+        "statement": row.statement,
         "bars": [
-            {"name": name, "value": numbers.figure(value), "percent": round(100 * value / most, 1)}
-            for name, value in _values(comparison).items()
+            {
+                "name": bar.name,
+                "role": bar.role,
+                "value": numbers.figure(bar.value),
+                "percent": round(100 * max(0.0, bar.value) / most, 1),
+            }
+            for bar in row.bars
         ],
     }
 
 
 def _covered(papers: Sequence[Found]) -> list[dict]:
-    """A row a figure, table or sentence: where it is shown, or why it is not."""
+    """The figures, tables and sentences of the papers: those that are shown, those that were not
+    run, and those of which there is nothing to run.
+    """
     shown = {
         (found.paper.id, document["id"])
         for found in papers
@@ -110,18 +109,29 @@ def _covered(papers: Sequence[Found]) -> list[dict]:
         for document in found.results["experiments"]
     }
     titles = {found.paper.id: found.paper.title for found in papers}
+    parts = (
+        ("coverage", "Figures, tables and statements of the papers shown here", "Where"),
+        ("not-run", "Not run here", "Experiment: windlass-lab reproduce"),
+        ("nothing", "Not repeated", "Why not"),
+    )
+    rows: dict[str, list[dict]] = {id_: [] for id_, _, _ in parts}
+    for each in coverage():
+        if each.paper in titles:
+            is_shown = (each.paper, each.experiment) in shown
+            part = "coverage" if is_shown else "not-run" if each.experiment else "nothing"
+            rows[part].append(_row(each, titles[each.paper], is_shown))
     return [
-        {
-            "paper": titles[each.paper],
-            "what": each.what,
-            "link": _link(each) if (each.paper, each.experiment) in shown else "",
-            "experiment": f"{each.paper}/{each.experiment}" if each.experiment else "",
-            "reason": each.reason or "",
-        }
-        for each in coverage()
-        if each.paper in titles
+        {"id": id_, "title": title, "column": column, "rows": rows[id_]}
+        for id_, title, column in parts
+        if rows[id_]
     ]
 
 
-def _link(each: Covered) -> str:
-    return f"{each.paper}/{REPORT}#e-{each.experiment}"
+def _row(each: Covered, paper: str, is_shown: bool) -> dict:
+    experiment = f"{each.paper}/{each.experiment}" if each.experiment else ""
+    return {
+        "paper": paper,
+        "what": each.what,
+        "link": f"{each.paper}/{REPORT}#e-{each.experiment}" if is_shown else "",
+        "where": experiment or each.reason or "",
+    }

@@ -7,7 +7,7 @@ from windlass_lab.core.experiments.model import Experiment
 from windlass_lab.core.pipeline.document import experiment_document
 from windlass_lab.core.report.report import Content, unjudged
 from windlass_lab.core.statistics.interval import FEWEST_RUNS, FEWEST_SEEDS
-from windlass_lab.core.verdicts.verdict import INFORMATIVE
+from windlass_lab.core.verdicts.verdict import FIGURE, INFORMATIVE, Comparison
 from windlass_lab.papers.ecn_proxy import criteria, figures
 from windlass_lab.papers.ecn_proxy.catalogue import SUPPLEMENTS
 from windlass_lab.papers.ecn_proxy.judge import judge
@@ -19,7 +19,7 @@ Runs = Mapping[str, Sequence[Run]]
 
 def experiments(runs: Runs, real: bool, judged: bool = True) -> list[dict]:
     """The documents of the experiments that were run, on kernels (`real`) or simulated. Without
-    `judged` the figures of tables are for information.
+    `judged` the figures of tables are for information, and their bounds are left out.
     """
     fewest = FEWEST_RUNS if real else FEWEST_SEEDS
     found = []
@@ -27,9 +27,7 @@ def experiments(runs: Runs, real: bool, judged: bool = True) -> list[dict]:
         for load in LOADS:
             comparisons = judge(direction, load, runs, fewest)
             if not judged:
-                comparisons = [
-                    replace(each, verdict=INFORMATIVE, paper=INFORMATIVE) for each in comparisons
-                ]
+                comparisons = [_shown(each) for each in comparisons]
             if not comparisons:
                 continue
             table = Test(direction, load, True, "").table
@@ -39,6 +37,24 @@ def experiments(runs: Runs, real: bool, judged: bool = True) -> list[dict]:
             first = beyond.experiment.first_result
             found.append(experiment_document(name, first, comparisons))
     return found
+
+
+def _shown(comparison: Comparison) -> Comparison:
+    """The same without bounds and verdict: beside a figure that is not judged they would read as
+    one that misses them.
+    """
+    return replace(
+        comparison,
+        verdict=INFORMATIVE,
+        paper=INFORMATIVE,
+        kind=FIGURE,
+        allowed="",
+        low=None,
+        high=None,
+        interval=None,
+        criterion=None,
+        why="",
+    )
 
 
 def content(experiment: Experiment, runs: Runs, scale: float) -> Content:

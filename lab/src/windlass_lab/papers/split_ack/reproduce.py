@@ -36,5 +36,5 @@ def possible(request: Request) -> list[Experiment]:
     if without and not rest:
         raise LabError(f"{request.target}: {next(iter(without))}")
     for reason, ids in without.items():
-        request.progress(f"without the servers of {', '.join(ids)}: {reason}")
+        request.leave_out(ids, reason)
     return rest
