@@ -43,6 +43,13 @@ pub trait Recorder {
         false
     }
 
+    /// Of a recorder that wants packets: whether it needs those of this direction of a link. It may get others
+    /// as well.
+    fn wants_packets_of(&self, direction: LinkDirection) -> bool {
+        let _ = direction;
+        self.wants_packets()
+    }
+
     /// A packet passes end `a` of a link: at the beginning of its transmission, or at its arrival.
     /// Those of one link come in order of time, both directions together.
     fn packet(&mut self, now: Time, direction: LinkDirection, packet: &Packet) {
@@ -81,6 +88,10 @@ impl<R: Recorder> Recorder for &mut R {
         R::wants_packets(self)
     }
 
+    fn wants_packets_of(&self, direction: LinkDirection) -> bool {
+        R::wants_packets_of(self, direction)
+    }
+
     fn packet(&mut self, now: Time, direction: LinkDirection, packet: &Packet) {
         R::packet(self, now, direction, packet);
     }
@@ -116,6 +127,10 @@ impl<A: Recorder, B: Recorder> Recorder for (A, B) {
 
     fn wants_packets(&self) -> bool {
         self.0.wants_packets() || self.1.wants_packets()
+    }
+
+    fn wants_packets_of(&self, direction: LinkDirection) -> bool {
+        self.0.wants_packets_of(direction) || self.1.wants_packets_of(direction)
     }
 
     fn packet(&mut self, now: Time, direction: LinkDirection, packet: &Packet) {
@@ -158,6 +173,10 @@ impl<R: Recorder> Recorder for Option<R> {
 
     fn wants_packets(&self) -> bool {
         self.as_ref().is_some_and(Recorder::wants_packets)
+    }
+
+    fn wants_packets_of(&self, direction: LinkDirection) -> bool {
+        self.as_ref().is_some_and(|recorder| recorder.wants_packets_of(direction))
     }
 
     fn packet(&mut self, now: Time, direction: LinkDirection, packet: &Packet) {
