@@ -1,11 +1,11 @@
 // The page: its state, what changes it, and the runs that follow.
 
 import { Controls, element } from "./controls.js";
-import { fromFragment, toFragment } from "./link.js";
+import { fromFiles, fromFragment, toFragment, viewOf } from "./link.js";
 import { KINDS, greatest, play } from "./plots.js";
 import { Results } from "./results.js";
 import { toToml } from "./scenario.js";
-import { PRESETS, preset, second, title } from "./settings.js";
+import { PRESETS, preset, presetOf, second, title } from "./settings.js";
 import { Simulator } from "./simulator.js";
 import { Texts, problemList } from "./texts.js";
 
@@ -20,6 +20,10 @@ class Page {
   settings = preset("new-ecn");
   /** Scenario texts in place of the settings, if someone has edited them. */
   texts = null;
+  /** The name of the example that the page shows, if it is one. */
+  preset;
+  /** How the page around an iframe wants it. */
+  view = viewOf("");
   runs = [];
   simulators = [new Simulator(), new Simulator()];
   // Files do not end the runs that are shown.
@@ -31,11 +35,6 @@ class Page {
   constructor() {
     this.controls = new Controls(find("controls"), () => this.changed());
     this.editor = new Texts(find("texts"), (texts) => this.edited(texts));
-    for (const [name, { label }] of Object.entries(PRESETS)) {
-      const button = element("button", { type: "button", textContent: label });
-      button.addEventListener("click", () => this.choose(name));
-      find("presets").append(button);
-    }
     find("run").addEventListener("click", () => (embedded ? this.another() : this.simulate()));
     find("play").addEventListener("click", () => this.play());
     find("copy").addEventListener("click", () => this.copy());
@@ -47,25 +46,53 @@ class Page {
 
   /** Takes the state of the address, and runs it. */
   async load() {
-    const { settings, texts, problems } = await fromFragment(location.hash.slice(1));
-    this.texts = texts ?? null;
-    if (settings) this.settings = settings;
-    this.notices = problems.map((problem) => `This link was not understood whole. ${problem}.`);
-    find("about").textContent = location.hash ? "" : PRESETS["new-ecn"].about;
+    const fragment = location.hash.slice(1);
+    if (embedded) this.view = viewOf(fragment);
+    this.offerPresets();
+    const state = await fromFragment(fragment);
+    this.notices = state.problems.map((problem) => `This link was not understood whole. ${problem}.`);
+    this.take(state);
     this.show();
+    if (this.view.wait) return this.wait();
     await this.simulate();
   }
 
-  choose(name) {
-    this.settings = preset(name);
-    this.texts = null;
-    find("about").textContent = PRESETS[name].about;
+  take({ settings, texts, preset }) {
+    this.texts = texts ?? null;
+    if (settings) this.settings = settings;
+    this.preset = preset;
+  }
+
+  /** The buttons of the examples; in an iframe those of the papers, if the page around it asks for them. */
+  offerPresets() {
+    const { choose } = this.view;
+    const offered = Object.entries(PRESETS).filter(([, { question }]) => !choose || question);
+    const buttons = offered.map(([name, { label, question }]) => {
+      const button = element("button", { type: "button", textContent: choose ? question : label });
+      button.addEventListener("click", () => this.choose(name));
+      button.dataset.preset = name;
+      return button;
+    });
+    find("presets").replaceChildren(...buttons);
+    find("presets").classList.toggle("choose", choose);
+  }
+
+  /** Says what to do, for a reader who shall think first. */
+  wait() {
+    find("status").textContent = "Answer the question first, then press Run.";
+    document.body.dataset.state = "waiting";
+    announceHeight();
+  }
+
+  async choose(name) {
+    if (PRESETS[name].files) this.take(await fromFiles(name));
+    else this.take({ settings: preset(name), preset: name });
     this.show();
     this.changed();
   }
 
   leaveTexts() {
-    this.texts = null;
+    this.take({ preset: presetOf(this.settings) });
     this.show();
     this.changed();
     find("rate").focus();
@@ -73,13 +100,14 @@ class Page {
 
   edited(texts) {
     const first = !this.texts;
-    this.texts = texts;
+    this.take({ texts });
     if (first) this.controls.show(this.settings, false);
     find("edited").hidden = false;
     this.schedule();
   }
 
   changed() {
+    if (!this.texts) this.preset = presetOf(this.settings);
     this.editor.show(this.currentTexts(), this.titles());
     this.schedule();
   }
@@ -110,6 +138,7 @@ class Page {
 
   /** The same scenario with the next seed. */
   another() {
+    if (document.body.dataset.state === "waiting") return this.simulate();
     if (this.texts) this.texts = this.texts.map(nextSeed);
     else this.settings.seed++;
     return this.simulate();
@@ -122,6 +151,7 @@ class Page {
     const texts = this.currentTexts();
     const titles = this.titles();
     const parts = texts.map(() => 0);
+    this.explain();
     document.body.dataset.state = "running";
     const shown = (index) => (part) => {
       parts[index] = part;
@@ -137,6 +167,15 @@ class Page {
     if (answers.slice(0, texts.length).includes(undefined)) return;
     find("progress").hidden = true;
     this.present(titles, answers.slice(0, texts.length));
+  }
+
+  /** Says which example the page shows, and what to see in it. */
+  explain() {
+    const { about } = PRESETS[this.preset] ?? {};
+    find("about").textContent = about && !this.view.wait ? about : "";
+    for (const button of find("presets").children) {
+      button.setAttribute("aria-pressed", String(button.dataset.preset === this.preset));
+    }
   }
 
   present(titles, answers) {
@@ -168,7 +207,7 @@ class Page {
       run.section.remove();
     }
     while (this.runs.length < count) {
-      const run = new Results(this.runs.length);
+      const run = new Results(this.runs.length, this.view.kinds);
       this.runs.push(run);
       find("runs").append(run.section);
     }
@@ -178,9 +217,10 @@ class Page {
   /** Puts the state into the address, without a new entry of the history. */
   async remember() {
     const turn = ++this.#remembered;
-    const fragment = await toFragment({ settings: this.settings, texts: this.texts });
+    const { settings, texts, preset } = this;
+    const fragment = await toFragment({ settings, texts, preset });
     if (turn !== this.#remembered) return;
-    history.replaceState(null, "", `${location.pathname}${location.search}#${fragment}`);
+    history.replaceState(null, "", `${location.pathname}${location.search}#${fragment}${this.view.text}`);
     find("open").href = `${location.pathname}#${fragment}`;
   }
 

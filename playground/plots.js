@@ -1,4 +1,4 @@
-// The plots: rates, windows and queues over time, with one time axis and one cursor.
+// The plots: rates, windows, delays and queues over time, with one time axis and one cursor.
 
 import uPlot from "./uPlot.esm.js";
 
@@ -6,10 +6,11 @@ const MOST_COLOURS = 8;
 const HEIGHT = 210;
 const PLAY_MS = 10_000;
 
-/** The three kinds of plots: title, axis, and the lines that an outcome has for each. */
+/** The kinds of plots: title, axis, and the lines that an outcome has for each. */
 export const KINDS = {
-  rates: { title: "Rate of each flow", axis: "Mbit/s acknowledged", lines: rateLines },
+  rates: { title: "Rate of each flow", axis: "Mbit/s of payload", lines: rateLines },
   windows: { title: "Congestion window", axis: "packets", lines: windowLines },
+  delay: { title: "Round-trip time", axis: "ms", lines: delayLines },
   queue: { title: "Queue at the bottleneck", axis: "packets", lines: queueLines },
 };
 
@@ -25,7 +26,16 @@ function rateLines(outcome) {
 }
 
 function windowLines(outcome) {
-  return outcome.flows.map(({ name, cwnd_packets: curve }, index) => ({
+  return stepLines(outcome, "cwnd_packets");
+}
+
+function delayLines(outcome) {
+  return stepLines(outcome, "rtt_ms");
+}
+
+/** A line for each flow, of values that hold until the next. */
+function stepLines(outcome, key) {
+  return outcome.flows.map(({ name, [key]: curve }, index) => ({
     name,
     colour: index,
     steps: true,

@@ -4,16 +4,17 @@ import { element } from "./controls.js";
 import { CONTROLLERS } from "./settings.js";
 import { KINDS, Plot } from "./plots.js";
 
-/** The section of a run. */
+/** The section of a run; `kinds` are its plots, all of them if it is `undefined`. */
 export class Results {
-  constructor(index) {
+  constructor(index, kinds) {
     this.section = element("section", { className: "run" });
     this.heading = element("h2", { id: `run-${index}` });
     this.section.setAttribute("aria-labelledby", this.heading.id);
     this.figures = element("dl", { className: "figures" });
     this.table = element("div", { className: "scroll", tabIndex: 0 });
     this.table.setAttribute("role", "region");
-    this.plots = Object.keys(KINDS).map((kind) => new Plot(kind, index === 0 ? "first run" : "second run"));
+    const shown = Object.keys(KINDS).filter((kind) => !kinds || kinds.includes(kind));
+    this.plots = shown.map((kind) => new Plot(kind, index === 0 ? "first run" : "second run"));
     this.section.append(this.heading, this.figures, this.table, ...this.plots.map((plot) => plot.figure));
   }
 
@@ -46,9 +47,14 @@ function figures(outcome) {
   return [
     ["Fairness", fixed(summary.fairness_index.steady, 3), "Jain's index, 1: equal"],
     ["Payload", fixed(total, 2), "Mbit/s, all flows"],
-    ["Queue", fixed(summary.mean_queue_packets.steady, 1), "packets, mean"],
+    ["Queue", fixed(summary.mean_queue_packets.steady, 1), `packets, mean; ${fixed(wait(summary), 0)} ms of waiting`],
     ["Drops", summary.drops, dropsNote(summary)],
   ];
+}
+
+/** The mean time in the bottleneck's queue in ms: packets by packets per second (Little's law). */
+function wait({ mean_queue_packets: mean, queues: [{ sent }], duration_s: duration }) {
+  return sent > 0 ? (1000 * mean.steady * duration) / sent : null;
 }
 
 function dropsNote({ policed }) {

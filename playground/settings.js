@@ -63,9 +63,14 @@ const DEFAULTS = {
 
 const both = (controller) => [80, 20].map((rtt) => ({ controller, rtt }));
 
+/**
+ * The examples: a button's label, a sentence, and settings, or the names of two files in place of them. Those with
+ * a `question` stand for a paper.
+ */
 export const PRESETS = {
   "new-ecn": {
     label: "New-ECN, Reno",
+    question: "Can flows with short and long round trips share a link equally?",
     about:
       "Four flows with round-trip times of 190 to 4 ms share 10 Mbit/s. With New-ECN each gets a quarter; " +
       "with Reno the nearest one gets most.",
@@ -74,7 +79,9 @@ export const PRESETS = {
   bufferbloat: {
     label: "Bufferbloat",
     about:
-      "A long DropTail queue against CoDel: CUBIC fills whatever buffer there is, and every packet waits in it.",
+      "Two downloads share 10 Mbit/s. CUBIC fills whatever buffer there is, here 500 packets, and every packet then " +
+      "waits behind those: the round trip grows from 80 to over 500 ms. With CoDel, the second run, the queue stays " +
+      "near 5 ms, and the link is as full.",
     settings: {
       profile: "linux",
       flows: both("cubic"),
@@ -124,11 +131,41 @@ export const PRESETS = {
       versus: { controller: "vegas", queue: null, ecn: null },
     },
   },
+  "ecn-proxy": {
+    label: "ECN proxy",
+    question: "Can a router give ECN to hosts that do not ask for it?",
+    about:
+      "Three uploads of hosts without ECN meet a RED queue, which drops their packets. In the second run a proxy on " +
+      "the router speaks ECN for them: the queue marks instead, and nothing is lost.",
+    files: ["without-proxy.toml", "with-proxy.toml"],
+  },
+  "split-ack": {
+    label: "Split ACKs",
+    question: "Does a server's window grow with ACKs or with acknowledged bytes?",
+    about:
+      "The client acknowledges each segment in four parts. A server that counts ACKs (RFC 2581) takes them for four " +
+      "times the success, and its window explodes; one that counts bytes (RFC 3465), the second run, does not notice.",
+    files: ["counts-acks.toml", "counts-bytes.toml"],
+  },
+  tou: {
+    label: "TCP over UDP",
+    question: "Does TCP inside UDP keep TCP's window?",
+    about:
+      "ToU runs this engine over UDP. On a path that loses one packet in a hundred, Reno's window stays near ten " +
+      "segments, as Lee 2009 saw with TCP and with ToU. The second run is CUBIC, ToU's own default.",
+    files: ["lossy-reno.toml", "lossy-cubic.toml"],
+  },
 };
 
 /** The settings of a preset, a copy of one's own. */
 export function preset(name) {
   return structuredClone({ ...DEFAULTS, ...PRESETS[name].settings });
+}
+
+/** The preset that settings are, whatever their seed; `undefined` if they are none. */
+export function presetOf(settings) {
+  const same = (name) => toParameters(preset(name)) === toParameters({ ...settings, seed: DEFAULTS.seed });
+  return Object.keys(PRESETS).find((name) => PRESETS[name].settings && same(name));
 }
 
 /** The settings of the second run as if they were of the first; null without a second run. */
@@ -190,7 +227,7 @@ export function fromParameters(parameters) {
   const reader = new Reader(parameters, problems);
   if (parameters.has("preset")) {
     const name = reader.choice("preset", PRESETS, null);
-    if (name) Object.assign(settings, preset(name));
+    if (name && PRESETS[name].settings) Object.assign(settings, preset(name));
   }
   settings.profile = reader.choice("profile", PROFILES, settings.profile);
   settings.queue = reader.choice("queue", QUEUES, settings.queue);

@@ -23,7 +23,7 @@ LONG_SENTENCE_WORDS = 30
 LONG_SENTENCES_MAX_PERCENT = 5
 FUNCTION_LINES_MAX = 70
 
-DOC_FOLDERS = {"tutorials", "guide", "reference", "internals", "results"}
+DOC_FOLDERS = {"course", "tutorials", "guide", "reference", "internals", "results"}
 DOC_PAGES = {"SUMMARY.md", "status.md", "glossary.md", "papers.md"}
 # Files that must quote what they forbid.
 QUOTES_THE_RULES = {"scripts/lint_text.py", "scripts/test_lint_text.py", "CONTRIBUTING.md"}

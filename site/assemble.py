@@ -22,6 +22,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 FENCE = re.compile(r"^(```.*?^```)", re.MULTILINE | re.DOTALL)
 PLAYGROUND = re.compile(r"<!-- playground: (\S+) -->")
+# Parameters of a fragment that say how a frame looks.
+VIEW = re.compile(r"(show|choose|wait)=")
 # The specification of a table that docs/results/tables.py fills.
 TABLE = re.compile(r"^<!-- table\n.*?^-->\n\n", re.MULTILINE | re.DOTALL)
 # Of SUMMARY.md: the title of a part, and an entry of one or of the front matter.
@@ -67,6 +69,10 @@ class Site:
         text = LINK.sub(
             lambda match: "](" + self._target(page, match[2]) + ")", TABLE.sub("", text)
         )
+        return self.frames(page, text)
+
+    def frames(self, page: Path, text: str) -> str:
+        """The text with frames for its comments of the playground."""
         return PLAYGROUND.sub(lambda match: self._frame(page, match[1]), text)
 
     def _target(self, page: Path, link: str) -> str:
@@ -85,11 +91,13 @@ class Site:
         if not self.playground:
             return ""
         root = os.path.relpath(".", site_path(page).parent)
+        # The whole playground runs at once, and shows all plots.
+        whole = html.escape("&".join(p for p in fragment.split("&") if not VIEW.match(p)))
         fragment = html.escape(fragment)
         return (
             f'<iframe class="playground" loading="lazy" title="The playground" '
-            f'src="{root}/playground/index.html?embed#{fragment}"></iframe>\n\n'
-            f'<a href="{root}/playground/index.html#{fragment}">Open it in the playground</a>'
+            f'data-src="{root}/playground/index.html?embed#{fragment}"></iframe>\n\n'
+            f'<a href="{root}/playground/index.html#{whole}">Open it in the playground</a>'
         )
 
     def add_wanted(self) -> None:
@@ -136,7 +144,7 @@ def toctree(caption: str, entries: list[str]) -> str:
     return "\n".join(["```{toctree}", *options, "", *entries, "```"])
 
 
-def index(parts: list[tuple[str, list[str]]]) -> str:
+def index(site: Site, parts: list[tuple[str, list[str]]]) -> str:
     """The front page with the navigation, whose one source is docs/SUMMARY.md."""
     front = parts[0]
     trees = []
@@ -145,7 +153,9 @@ def index(parts: list[tuple[str, list[str]]]) -> str:
         trees.append(toctree(title, entries + generated))
     outside = [f"project/{name}" for name in OUTSIDE]
     trees.append(toctree("Project", ["Index <SUMMARY>", *front[1], *outside]))
-    return (REPOSITORY / "site/index.md").read_text() + "\n" + "\n\n".join(trees) + "\n"
+    # The front page stands among the pages of docs/.
+    text = site.frames(Path("docs/index.md"), (REPOSITORY / "site/index.md").read_text())
+    return text + "\n" + "\n\n".join(trees) + "\n"
 
 
 def python_page() -> str:
@@ -208,7 +218,7 @@ def main() -> None:
     top.write_text(
         top.read_text() + "\n" + toctree("", [n for n in names if n != "windlass"]) + "\n"
     )
-    site.write("index.md", index(parts_of_summary()))
+    site.write("index.md", index(site, parts_of_summary()))
     site.write("python.md", python_page())
     site.write("rust.md", rust_page(arguments.rustdoc))
 

@@ -54,8 +54,9 @@ class Command:
 
 
 def pages() -> list[str]:
-    """The pages whose examples are checked: README.md, tutorials, guides."""
+    """The pages whose examples are checked: README.md, lessons, tutorials, guides."""
     found = [
+        *(REPOSITORY / "docs/course").glob("*.md"),
         *(REPOSITORY / "docs/tutorials").glob("*.md"),
         *(REPOSITORY / "docs/guide").glob("*.md"),
     ]

@@ -70,7 +70,7 @@ test("the first view shows that New-ECN shares fairly and Reno does not", async 
   const [newEcn, reno] = await fairness(page);
   assert.ok(newEcn > 0.95, `New-ECN ${newEcn}`);
   assert.ok(reno < 0.6, `Reno ${reno}`);
-  assert.equal(await page.locator("#runs canvas").count(), 6);
+  assert.equal(await page.locator("#runs canvas").count(), 8);
 });
 
 test("the determinism scenarios give the bytes of the command", async (t) => {
@@ -98,7 +98,7 @@ function outputHash(files) {
   return sha256(hashes.map(([name, hash]) => `${hash}  ${name}\n`).join(""));
 }
 
-for (const name of ["new-ecn", "bufferbloat", "codel", "rtt", "mixed"]) {
+for (const name of ["new-ecn", "bufferbloat", "codel", "rtt", "mixed", "ecn-proxy", "split-ack", "tou"]) {
   test(`the downloaded TOML of the preset ${name} gives the command's result`, async (t) => {
     const page = await open(t, `#preset=${name}`);
     const file = await downloaded(page, `${name}.toml`);
@@ -271,6 +271,66 @@ test("embedded, a page has plots and a run button, which takes the next seed", a
   await page.waitForFunction(() => document.getElementById("status").textContent.startsWith("Seed 2."));
   assert.match(await page.locator("#open").getAttribute("href"), /seed=2/);
 });
+
+test("a preset explains itself when a link opens it, and a changed one does not", async (t) => {
+  const page = await open(t, "#preset=bufferbloat");
+  assert.match(await page.locator("#about").textContent(), /CUBIC fills whatever buffer there is/);
+  // The page has written all settings into its address; another seed is the same example.
+  const other = await open(t, new URL(page.url()).hash.replace("seed=1", "seed=2"));
+  assert.match(await other.locator("#about").textContent(), /CUBIC fills whatever buffer there is/);
+  await other.locator("#rate").fill("20");
+  await other.keyboard.press("Tab");
+  await settled(other);
+  assert.equal(await other.locator("#about").textContent(), "");
+});
+
+test("no flow is shown faster than its link", async (t) => {
+  const page = await open(t, "?embed#preset=bufferbloat&show=rates");
+  const labels = await page.locator(".canvas").evaluateAll((plots) => plots.map((plot) => plot.getAttribute("aria-label")));
+  assert.equal(labels.length, 2);
+  const rates = labels.flatMap((label) => [...label.matchAll(/up to ([\d.]+)/g)].map(([, rate]) => Number(rate)));
+  assert.equal(rates.length, 4);
+  assert.ok(rates.every((rate) => rate > 1 && rate <= 10), `${rates} Mbit/s`);
+});
+
+test("the delay has a plot, which shows bufferbloat", async (t) => {
+  const page = await open(t, "?embed#preset=bufferbloat&show=delay");
+  const labels = await page.locator(".canvas").evaluateAll((plots) => plots.map((plot) => plot.getAttribute("aria-label")));
+  const [long, short] = labels.map((label) => Number(label.match(/up to ([\d.]+)/)[1]));
+  assert.ok(long > 500 && short < 300, labels.join());
+});
+
+test("a frame may wait for its reader, and then runs its own seed first", async (t) => {
+  const page = await open(t, "?embed#preset=codel&show=windows&wait=on", { state: "waiting" });
+  assert.equal(await page.locator("#runs canvas").count(), 0);
+  await page.locator("#run").click();
+  await settled(page);
+  assert.match(await page.locator("#status").textContent(), /^Seed 1\./);
+  assert.equal(await page.locator("#runs canvas").count(), 2);
+  assert.equal(await page.locator("#about").textContent(), "");
+  assert.doesNotMatch(await page.locator("#open").getAttribute("href"), /wait|show/);
+});
+
+test("a frame offers the question of each paper", async (t) => {
+  const page = await open(t, "?embed#preset=new-ecn&choose=papers&show=windows");
+  const buttons = page.locator("#presets button");
+  assert.equal(await buttons.count(), 4);
+  for (const index of [1, 2, 3, 0]) {
+    await page.evaluate(() => (document.body.dataset.state = "choosing"));
+    await buttons.nth(index).click();
+    await settled(page);
+    assert.equal(await buttons.nth(index).getAttribute("aria-pressed"), "true");
+    assert.notEqual(await page.locator("#about").textContent(), "");
+  }
+});
+
+for (const width of [340, 720]) {
+  test(`the tables of two runs are whole in a frame of ${width} pixels`, async (t) => {
+    const page = await open(t, "?embed#preset=new-ecn", { viewport: { width, height: 844 } });
+    const cut = await page.locator(".scroll").evaluateAll((boxes) => boxes.map((box) => box.scrollWidth - box.clientWidth));
+    assert.deepEqual(cut, [0, 0]);
+  });
+}
 
 test("the page around an iframe learns its height", async (t) => {
   const page = await open(t);

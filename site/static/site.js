@@ -1,3 +1,25 @@
+// The playground takes a web server, which files opened from a disk lack.
+const served = location.protocol !== "file:";
+const HINT = "Here runs the playground, if a web server hands out the site: python3 -m http.server --directory out/site";
+
+/** Frames of the playground: each as high as the page in it says (docs/internals/playground.md). */
+function showPlaygrounds() {
+  for (const frame of document.querySelectorAll("iframe.playground")) {
+    if (served) frame.src = frame.dataset.src;
+    else frame.replaceWith(Object.assign(document.createElement("p"), { textContent: HINT }));
+  }
+}
+
+addEventListener("message", ({ data, source }) => {
+  if (data?.type !== "windlass-playground" || !(data.height > 0)) return;
+  for (const frame of document.querySelectorAll("iframe.playground")) {
+    // Two pixels more, for the border.
+    if (frame.contentWindow === source) frame.style.height = `${data.height + 2}px`;
+  }
+});
+
+document.addEventListener("DOMContentLoaded", showPlaygrounds);
+
 // Boxes that scroll sideways must be reachable by the keyboard (WCAG 2.1, 2.1.1).
 document.addEventListener("DOMContentLoaded", () => {
   for (const box of document.querySelectorAll(".highlight pre, .table-wrapper")) {

@@ -6,6 +6,7 @@
 
 #[cfg(target_arch = "wasm32")]
 mod exports;
+mod flows;
 mod outcome;
 mod plot;
 mod session;

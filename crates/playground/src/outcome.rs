@@ -1,5 +1,6 @@
 //! The results of a run, as the page shows them.
 
+use crate::flows::{FlowRecord, Samples};
 use crate::plot;
 use serde::Serialize;
 use windlass_sim::Summary;
@@ -25,8 +26,11 @@ pub struct FlowPlots {
     pub mss_bytes: u32,
     /// The congestion window in packets; each value holds until the next.
     pub cwnd_packets: Curve,
-    /// Acknowledged payload in Mbit/s, the mean over each of equal spans of time.
+    /// Payload on the last link to the receiver in Mbit/s, retransmissions included, the mean over each of
+    /// equal spans of time.
     pub rate_mbit_per_s: Vec<f64>,
+    /// The round-trip times that the sender measures, in milliseconds.
+    pub rtt_ms: Curve,
 }
 
 /// A queue over time.
@@ -58,26 +62,21 @@ pub(crate) struct Resolution {
     pub(crate) rate_spans: usize,
 }
 
-/// Puts a run's results together. `tables` are those of flows, then those of queues; `mss_bytes` has a
-/// number for each flow.
+/// Puts a run's results together. `tables` are those of flows, then those of queues.
 pub(crate) fn outcome(
     summary: Summary,
     tables: &[Table],
-    mss_bytes: &[u32],
+    records: &[FlowRecord],
     resolution: Resolution,
 ) -> Outcome {
     let end = summary.duration_s;
-    let (flows, queues) = tables.split_at(mss_bytes.len());
-    let flows = flows.iter().zip(mss_bytes).map(|(table, &mss_bytes)| {
-        let bits = 8.0 * f64::from(mss_bytes) / 1e6;
-        let (times, counts) = (column(table, "time_s"), column(table, "acked_packets"));
-        let rates = plot::growth(times, counts, end, resolution.rate_spans);
-        FlowPlots {
-            name: table.name.trim_start_matches("flow-").to_owned(),
-            mss_bytes,
-            cwnd_packets: curve(table, "cwnd_packets", end, resolution),
-            rate_mbit_per_s: rates.into_iter().map(|packets| packets * bits).collect(),
-        }
+    let (flows, queues) = tables.split_at(records.len());
+    let flows = flows.iter().zip(records).map(|(table, record)| FlowPlots {
+        name: table.name.trim_start_matches("flow-").to_owned(),
+        mss_bytes: record.mss_bytes,
+        cwnd_packets: curve(table, "cwnd_packets", end, resolution),
+        rate_mbit_per_s: rates(&record.received, end, resolution),
+        rtt_ms: thinned(&record.rtt_ms.time_s, &record.rtt_ms.value, end, resolution),
     });
     let queues = queues.iter().map(|table| QueuePlots {
         name: table.name.trim_start_matches("queue-").to_owned(),
@@ -87,8 +86,16 @@ pub(crate) fn outcome(
     Outcome { flows: flows.collect(), queues: queues.collect(), summary }
 }
 
+fn rates(received: &Samples, end: f64, resolution: Resolution) -> Vec<f64> {
+    let bytes = plot::growth(&received.time_s, &received.value, end, resolution.rate_spans);
+    bytes.into_iter().map(|bytes| bytes * 8.0 / 1e6).collect()
+}
+
 fn curve(table: &Table, name: &str, end: f64, resolution: Resolution) -> Curve {
-    let (times, values) = (column(table, "time_s"), column(table, name));
+    thinned(column(table, "time_s"), column(table, name), end, resolution)
+}
+
+fn thinned(times: &[f64], values: &[f64], end: f64, resolution: Resolution) -> Curve {
     let rows = plot::thin(times, values, end, resolution.curve_spans);
     Curve {
         time_s: rows.iter().map(|&row| times[row]).collect(),

@@ -35,23 +35,33 @@ pub(crate) fn thin(times: &[f64], values: &[f64], end: f64, spans: usize) -> Vec
 }
 
 /// The growth per second of a counter in each of `spans` equal parts of the time until `end`. The counter
-/// is 0 at first, and holds its value from one row to the next.
+/// grows evenly from 0 to the first row, and from one row to the next, and holds its last value.
+///
+/// If a row is the begin of a packet's transmission, a packet therefore counts over the time that it takes,
+/// and no rate is above that of the link, however few packets a part has.
 pub(crate) fn growth(times: &[f64], counts: &[f64], end: f64, spans: usize) -> Vec<f64> {
     let width = end / spans as f64;
-    let mut row = 0;
-    let mut before = 0.0;
+    let (mut row, mut before) = (0, 0.0);
     let mut rates = Vec::with_capacity(spans);
     for span in 1..=spans {
-        let until = width * span as f64;
-        let mut count = before;
-        while row < times.len() && (times[row] <= until || span == spans) {
-            count = counts[row];
+        let until = if span == spans { end } else { width * span as f64 };
+        while row < times.len() && times[row] <= until {
             row += 1;
         }
+        let count = value_at(until, times, counts, row);
         rates.push((count - before) / width);
         before = count;
     }
     rates
+}
+
+/// The value at a time between the rows `next - 1` and `next`.
+fn value_at(time: f64, times: &[f64], counts: &[f64], next: usize) -> f64 {
+    let (from, low) = next.checked_sub(1).map_or((0.0, 0.0), |row| (times[row], counts[row]));
+    if next == times.len() || times[next] <= from {
+        return low;
+    }
+    low + (counts[next] - low) * (time - from) / (times[next] - from)
 }
 
 #[cfg(test)]
@@ -83,12 +93,26 @@ mod tests {
         assert_eq!(kept, [2]);
     }
 
+    fn assert_close(rates: &[f64], expected: &[f64]) {
+        assert_eq!(rates.len(), expected.len());
+        let close = rates.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12);
+        assert!(close, "{rates:?}, not {expected:?}");
+    }
+
     #[test]
     fn the_growth_of_a_counter_sums_to_its_last_value() {
         let times = [0.5, 1.0, 3.5, 4.0];
         let counts = [1.0, 2.0, 8.0, 9.0];
-        assert_eq!(growth(&times, &counts, 4.0, 4), [2.0, 0.0, 0.0, 7.0]);
-        assert_eq!(growth(&times, &counts, 4.0, 2), [1.0, 3.5]);
+        assert_close(&growth(&times, &counts, 4.0, 4), &[2.0, 2.4, 2.4, 2.2]);
+        assert_close(&growth(&times, &counts, 4.0, 2), &[2.2, 2.3]);
+    }
+
+    #[test]
+    fn a_packet_counts_over_its_transmission_time() {
+        // One packet a second of 3 bytes each, in parts of 0.4 s: some have a begin and some have none.
+        let times: Vec<f64> = (0..=4).map(f64::from).collect();
+        let counts: Vec<f64> = (0..=4).map(|n| f64::from(n) * 3.0).collect();
+        assert_close(&growth(&times, &counts, 4.0, 10), &[3.0; 10]);
     }
 
     #[test]

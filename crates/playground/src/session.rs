@@ -1,5 +1,6 @@
 //! One run of a scenario, in steps.
 
+use crate::flows::FlowRecords;
 use crate::outcome::{self, Outcome, Resolution};
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -9,8 +10,7 @@ use windlass_base::{Span, Time};
 use windlass_scenario::Problem;
 use windlass_sim::series::columns::ColumnSeries;
 use windlass_sim::series::csv::CsvSeries;
-use windlass_sim::{Recorder, Scenario, Simulation, summary};
-use windlass_tcp::Connection;
+use windlass_sim::{Scenario, Simulation, summary};
 
 /// The name by which messages refer to the text.
 const ORIGIN: &str = "scenario.toml";
@@ -19,7 +19,7 @@ const ORIGIN: &str = "scenario.toml";
 #[derive(Debug)]
 pub struct Session {
     simulation: Simulation<Arc<Scenario>>,
-    recorder: (ColumnSeries, (SegmentSizes, Option<CsvSeries<Shared>>)),
+    recorder: (ColumnSeries, (FlowRecords, Option<CsvSeries<Shared>>)),
     files: Vec<(String, Shared)>,
     duration: Span,
     /// Where the last step ended.
@@ -58,10 +58,10 @@ impl Session {
         };
         let written = with_files.then(|| CsvSeries::new(&scenario, &mut open)).transpose();
         let written = written.map_err(|error| problem(error.to_string()))?;
-        let sizes = SegmentSizes(vec![0; scenario.flows.len()]);
+        let flows = FlowRecords::new(&scenario);
         Ok(Session {
             simulation,
-            recorder: (ColumnSeries::in_memory(&scenario, true), (sizes, written)),
+            recorder: (ColumnSeries::in_memory(&scenario, true), (flows, written)),
             files,
             duration: scenario.duration,
             reached: Time::ZERO,
@@ -84,9 +84,10 @@ impl Session {
     /// parts of the time.
     pub fn finish(mut self, curve_spans: usize, rate_spans: usize) -> Outcome {
         let summary = self.simulation.finish(&mut self.recorder);
-        let (series, (SegmentSizes(sizes), _)) = self.recorder;
+        let (series, (flows, _)) = self.recorder;
+        let flows = flows.finish(Time::ZERO + Span::from_secs_f64(summary.duration_s));
         let resolution = Resolution { curve_spans, rate_spans };
-        outcome::outcome(summary, &series.into_tables(), &sizes, resolution)
+        outcome::outcome(summary, &series.into_tables(), &flows, resolution)
     }
 
     /// The files of the run; without `with_files` the summary alone.
@@ -119,19 +120,5 @@ impl Write for Shared {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// The payload of a full segment of each flow, in bytes; 0 before its connection opens.
-#[derive(Debug)]
-struct SegmentSizes(Vec<u32>);
-
-impl Recorder for SegmentSizes {
-    fn connection_started(&mut self, _now: Time, flow: usize, connection: &Connection) {
-        self.0[flow] = connection.mss();
-    }
-
-    fn connection_established(&mut self, _now: Time, flow: usize, connection: &Connection) {
-        self.0[flow] = connection.mss();
     }
 }

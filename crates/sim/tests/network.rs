@@ -208,6 +208,35 @@ impl Recorder for Capture {
     }
 }
 
+/// Notes packets of one direction of a link.
+struct OneWay(LinkDirection, Capture);
+
+impl Recorder for OneWay {
+    fn wants_packets(&self) -> bool {
+        true
+    }
+
+    fn wants_packets_of(&self, direction: LinkDirection) -> bool {
+        direction == self.0
+    }
+
+    fn packet(&mut self, now: Time, direction: LinkDirection, packet: &Packet) {
+        self.1.packet(now, direction, packet);
+    }
+}
+
+#[test]
+fn a_recorder_gets_the_packets_of_the_link_that_it_names() {
+    let bottleneck = channel(mbit(2.0), ms(10.0), drop_tail(20));
+    let mut scenario = dumbbell(bottleneck, &[ms(1.0), ms(3.0)], Span::from_secs(5));
+    scenario.flows.push(modern_flow(2, 3, TcpApp::Bulk));
+    let mut one_way = OneWay(scenario.bottleneck, Capture::default());
+    let summary = run(&scenario, 1, &mut one_way).expect("a sound scenario");
+    let OneWay(named, Capture(packets)) = one_way;
+    assert!(packets.iter().all(|(_, direction, _)| *direction == named));
+    assert_eq!(packets.len() as u64, summary.queues[0].sent);
+}
+
 #[test]
 fn captures_are_in_order_of_time_and_change_nothing() {
     let bottleneck = channel(mbit(2.0), ms(10.0), drop_tail(20));

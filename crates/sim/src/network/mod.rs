@@ -229,7 +229,7 @@ impl Network {
         cx: &Context<'_, R>,
     ) {
         let direction = numbering::direction(channel);
-        if direction.reverse && cx.recorder.wants_packets() {
+        if direction.reverse && cx.recorder.wants_packets_of(direction) {
             self.transit.capture(now, direction, slot);
         }
     }

@@ -49,6 +49,13 @@ pub trait Recorder {
         false
     }
 
+    /// Of a recorder that wants packets: whether it needs those of this direction of a link. It may get others
+    /// as well.
+    fn wants_packets_of(&self, direction: LinkDirection) -> bool {
+        let _ = direction;
+        self.wants_packets()
+    }
+
     /// A packet passes end `a` of a link: at the beginning of its transmission, or at its arrival.
     /// Those of one link come in order of time, both directions together.
     fn packet(&mut self, now: Time, direction: LinkDirection, packet: &Packet) {
@@ -92,6 +99,12 @@ macro_rules! pass_on {
             })+
         }
 
+        fn packet_left(&mut $self, now: Time, direction: LinkDirection, waited: Span) {
+            $(if let Some(recorder) = $recorder {
+                recorder.packet_left(now, direction, waited);
+            })+
+        }
+
         fn packet(&mut $self, now: Time, direction: LinkDirection, packet: &Packet) {
             $(if let Some(recorder) = $recorder {
                 recorder.packet(now, direction, packet);
@@ -104,12 +117,12 @@ macro_rules! pass_on {
 impl<R: Recorder> Recorder for &mut R {
     pass_on!(self => Some(&mut **self));
 
-    fn packet_left(&mut self, now: Time, direction: LinkDirection, waited: Span) {
-        R::packet_left(self, now, direction, waited);
-    }
-
     fn wants_packets(&self) -> bool {
         R::wants_packets(self)
+    }
+
+    fn wants_packets_of(&self, direction: LinkDirection) -> bool {
+        R::wants_packets_of(self, direction)
     }
 }
 
@@ -117,13 +130,12 @@ impl<R: Recorder> Recorder for &mut R {
 impl<A: Recorder, B: Recorder> Recorder for (A, B) {
     pass_on!(self => Some(&mut self.0), Some(&mut self.1));
 
-    fn packet_left(&mut self, now: Time, direction: LinkDirection, waited: Span) {
-        self.0.packet_left(now, direction, waited);
-        self.1.packet_left(now, direction, waited);
-    }
-
     fn wants_packets(&self) -> bool {
         self.0.wants_packets() || self.1.wants_packets()
+    }
+
+    fn wants_packets_of(&self, direction: LinkDirection) -> bool {
+        self.0.wants_packets_of(direction) || self.1.wants_packets_of(direction)
     }
 }
 
@@ -131,13 +143,11 @@ impl<A: Recorder, B: Recorder> Recorder for (A, B) {
 impl<R: Recorder> Recorder for Option<R> {
     pass_on!(self => self.as_mut());
 
-    fn packet_left(&mut self, now: Time, direction: LinkDirection, waited: Span) {
-        if let Some(recorder) = self {
-            recorder.packet_left(now, direction, waited);
-        }
-    }
-
     fn wants_packets(&self) -> bool {
         self.as_ref().is_some_and(Recorder::wants_packets)
+    }
+
+    fn wants_packets_of(&self, direction: LinkDirection) -> bool {
+        self.as_ref().is_some_and(|recorder| recorder.wants_packets_of(direction))
     }
 }

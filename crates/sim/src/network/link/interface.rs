@@ -48,7 +48,7 @@ impl Interface {
         transit: &mut Transit,
         cx: &Context<'_, R>,
     ) {
-        if !self.direction.reverse && cx.recorder.wants_packets() {
+        if !self.direction.reverse && cx.recorder.wants_packets_of(self.direction) {
             transit.capture(begin, self.direction, packet);
         }
     }
