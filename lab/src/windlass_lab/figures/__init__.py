@@ -1,0 +1,1 @@
+"""The command `windlass-lab plot`: figures of runs and of studies."""
