@@ -22,6 +22,7 @@ from windlass_lab.core.report.front_page import INDEX, Found, refuse_foreign, re
 from windlass_lab.core.text import numbers, verdicts
 from windlass_lab.core.version import VERSION
 from windlass_lab.figures import command as figures
+from windlass_lab.figures import compare
 from windlass_lab.kernels import command as kernels
 from windlass_lab.papers import listing
 from windlass_lab.papers.registry import ENTRIES, all_papers, find
@@ -122,6 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_reproduce(commands)
     _add_report(commands)
     figures.add(commands)
+    compare.add(commands)
     surveys.add(commands)
     sweeps.add(commands, _positive)
     searches.add(commands, _positive)

@@ -1,1 +1,1 @@
-"""The command `windlass-lab plot`: figures of runs and of studies."""
+"""The commands `windlass-lab plot` and `windlass-lab compare`."""

@@ -31,8 +31,8 @@ class Figure(SavedFigure):
         return render(self.title, self.rows, self.runs)
 
     def curves(self) -> list[dict]:
-        """What is drawn, a mapping per curve: `what`, `unit`, `run`, `name`, and as lists `time_s` and
-        `value`, which holds until the next time.
+        """What is drawn, a mapping per curve: `what`, `unit`, `run`, `name`, and as lists `time_s`
+        and `value`, which holds until the next time.
         """
         return [
             {"what": row.id, "unit": row.unit, "run": panel.label, "name": trace["name"]}

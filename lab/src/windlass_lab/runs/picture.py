@@ -34,8 +34,10 @@ def draw(rows: Sequence[Row]) -> Drawing:
             if columns > 1:
                 place.set_title(panel.label, fontsize="medium", loc="right")
         places[0].set_ylabel(f"{row.title}\n({row.unit})")
-    for place in axes[-1]:
-        place.set_xlabel("time (s)")
+    for column in axes.T:
+        lowest = [place for place in column if place.get_visible()][-1]
+        lowest.set_xlabel("time (s)")
+        lowest.tick_params(labelbottom=True)
     return drawing
 
 

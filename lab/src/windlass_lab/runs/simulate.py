@@ -38,8 +38,8 @@ def simulate(
     replaces values by their dotted path, as in `{"flows.0.controller.beta": 8}`; quantities are
     texts with their unit (`"94ms"`). `seed` and `jitter` (the longest random delay of a start)
     replace those of the file. `series` says which time series are kept: those of queues have a row
-    or two for each packet. `progress` is called with the fraction of the duration that is simulated,
-    some ten times a second.
+    or two for each packet. `progress` is called with the fraction of the duration that is
+    simulated, some ten times a second.
 
     The same scenario and seed give the same numbers as `windlass sim run`. Other threads run
     meanwhile. Ctrl-C ends the run with `KeyboardInterrupt`. Numbers of NumPy and of the standard

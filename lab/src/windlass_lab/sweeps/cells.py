@@ -52,7 +52,7 @@ def panels_of(
         if figure is not None:
             cells.setdefault(tuple(place), []).append(figure)
     panels = []
-    for panel, panel_label in combinations_of(rest):
+    for panel, panel_label in combinations_of(rest, always_named=True):
         groups = []
         for group, label in combinations_of(by):
             found = [(at, cells.get((*panel, *group, at), ())) for at in x.order]
@@ -63,11 +63,19 @@ def panels_of(
     return panels
 
 
-def combinations_of(axes: Sequence[Axis]) -> Iterator[tuple[tuple, str]]:
-    """All combinations of the axes' values, each with its label."""
+def combinations_of(
+    axes: Sequence[Axis], always_named: bool = False
+) -> Iterator[tuple[tuple, str]]:
+    """All combinations of the axes' values, each with its label. Numbers of several axes, or if
+    they are `always_named`, have the axis's name before them.
+    """
+    is_named = always_named or len(axes) > 1
     for pairs in product(*(zip(axis.order, axis.labels, strict=True) for axis in axes)):
         named = zip(axes, pairs, strict=True)
-        texts = [label if not axis.is_number else _named(axis, label) for axis, (_, label) in named]
+        texts = [
+            _named(axis, label) if is_named and axis.is_number else label
+            for axis, (_, label) in named
+        ]
         yield tuple(value for value, _ in pairs), ", ".join(texts)
 
 

@@ -45,7 +45,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a table. Without `axes` it is not known which ones are axes."""
+    """The columns of a table, and which of them are the axes of the study."""
 
     frame: pl.DataFrame
     axes: Sequence[str]
@@ -72,7 +72,7 @@ class Columns:
         return choice[0]
 
     def axis(self, key: str) -> Axis:
-        """An axis with its values: of quantities their numbers. Raises `LabError` if it has none."""
+        """An axis: of quantities the numbers. Raises `LabError` if a row has no value."""
         texts = self.frame[key].to_list()
         if None in texts:
             raise LabError(f"plot: {key} has no value in some rows: it cannot be an axis of a plot")

@@ -123,9 +123,9 @@ def study_figure(
     over: str | Sequence[str] = (),
     kind: Kind | None = None,
 ) -> StudyFigure:
-    """A figure of a study's table. `axes` are its axes, or none where that is not known. The names
-    may be short (`Columns.find`); `x` and `y` may be left out where the axes are known. Raises
-    `LabError` for names that do not fit, and for more panels or curves than can be read.
+    """A figure of a study's table, of which `axes` are columns. The names may be short
+    (`Columns.find`), or left out. Raises `LabError` for names that do not fit, and for more panels
+    or curves than can be read.
     """
     if kind is not None and kind not in KINDS:
         raise LabError(f"plot: kind={kind}: expected {', '.join(KINDS)}")
@@ -174,7 +174,7 @@ def _usual(columns: Columns) -> str:
     numbers = [
         name
         for name in columns.frame.columns
-        if name not in ("run", "seed") and not name.startswith(tuple(columns.axes) or "\0")
+        if name not in ("run", "seed") and not name.startswith(tuple(columns.axes))
     ]
     found = [name for name in _USUAL if name in numbers] or numbers
     if not found:

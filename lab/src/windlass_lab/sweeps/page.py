@@ -133,6 +133,9 @@ def _heat(study: StudyFigure, y: str, panel: Panel) -> dict:
     if len(cells) <= _WRITTEN_MAX:
         trace["texttemplate"] = "%{z:.3~g}"
     layout = _layout(study, study.group_title) | {"showlegend": False}
-    for axis, order in (("xaxis", [_text(x) for x in study.x.order]), ("yaxis", study.group_labels)):
+    for axis, order in (
+        ("xaxis", [_text(x) for x in study.x.order]),
+        ("yaxis", study.group_labels),
+    ):
         layout[axis] |= {"type": "category", "categoryorder": "array", "categoryarray": order}
     return {"data": [trace], "layout": layout}

@@ -38,7 +38,7 @@ def draw(study: StudyFigure) -> Drawing:
         _draw_row(study, y, panels, places[row * lines : (row + 1) * lines].flat, drawing)
     if study.kind != "heat" and study.by:
         drawing.legend(
-            handles=[_handle(place, label) for place, label in enumerate(study.group_labels)],
+            handles=[_handle(study, place) for place in range(len(study.group_labels))],
             title=study.group_title,
             loc="outside right upper",
             frameon=False,
@@ -81,8 +81,10 @@ def _look(place: int) -> dict[str, Any]:
     }
 
 
-def _handle(place: int, label: str) -> Line2D:
-    return Line2D([], [], label=label, **_look(place))
+def _handle(study: StudyFigure, place: int) -> Line2D:
+    """A group in the legend; boxes have no marker."""
+    look = _look(place) | ({"marker": "", "ls": "-"} if study.kind == "box" else {})
+    return Line2D([], [], label=study.group_labels[place], **look)
 
 
 def _lines(study: StudyFigure, y: str, panel: Panel, place: Axes) -> None:

@@ -77,9 +77,10 @@ class _Pool:
 def run_points(
     runner: Runner, points: Iterator[Point], jobs: int, take: Take, tell: Tell | None = None
 ) -> None:
-    """Calls `take` with the rows in the order in which they come, and `tell` meanwhile. Of several failures the first in
-    the study's order is raised, whichever came first. An exception of this thread, such as
-    `KeyboardInterrupt`, ends the runs that are under way; the rows before it are taken.
+    """Calls `take` with the rows in the order in which they come, and `tell` meanwhile. Of several
+    failures the first in the study's order is raised, whichever came first. An exception of this
+    thread, such as `KeyboardInterrupt`, ends the runs that are under way; the rows before it are
+    taken.
     """
     stop = load_native().Stop()
     chunks = _chunks(points)

@@ -50,7 +50,7 @@ def _parsed(value: object) -> tuple[Decimal, str] | None:
 
 
 def _kind_of(units: set[str]) -> dict[str, int] | None:
-    """The kind that has all of these units. A unit of no kind, such as packets, is one by itself."""
+    """The kind that has all of these units. One of no kind, such as packets, is one by itself."""
     for kind in _KINDS:
         if units <= kind.keys():
             return kind

@@ -32,7 +32,7 @@ class StudyResults:
     frame: pl.DataFrame
     """A row per run (docs/reference/studies.md)."""
     axes: Sequence[str]
-    """The columns of the axes, by their dotted keys; none where the table does not say it."""
+    """The columns of the axes, by their dotted keys of the scenario."""
 
     def plot(
         self,
@@ -77,25 +77,17 @@ def read_study(folder: str | Path) -> StudyResults:
     holds none.
     """
     folder = Path(folder)
-    if (folder / ROWS).exists():
-        head, rows = _lines(folder / ROWS)
-        axes = head.get("axes", [])
-        return StudyResults(folder.resolve().name, frame_of(rows, axes=axes), axes)
-    try:
-        return StudyResults(folder.resolve().name, pl.read_parquet(folder / RESULT), [])
-    except FileNotFoundError:
-        raise LabError(f"{folder}: holds neither {ROWS} nor {RESULT} of a sweep") from None
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise LabError(f"{folder / RESULT}: not a table: {str(error).splitlines()[0]}") from None
+    axes, rows = _lines(folder / ROWS)
+    return StudyResults(folder.resolve().name, frame_of(rows, axes=axes), axes)
 
 
 def holds_study(folder: Path) -> bool:
     """Whether a folder has results of a sweep."""
-    return (folder / ROWS).exists() or (folder / RESULT).exists()
+    return (folder / ROWS).exists()
 
 
-def _lines(path: Path) -> tuple[dict, list[dict]]:
-    """The first line, and the rows; the beginning of a line that is being written is left out."""
+def _lines(path: Path) -> tuple[list[str], list[dict]]:
+    """The axes of the first line, and the rows without one that is half written."""
     try:
         text = path.read_text(encoding="utf-8")
         head, *rows = [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
@@ -107,4 +99,6 @@ def _lines(path: Path) -> tuple[dict, list[dict]]:
         raise LabError(f"{path}: not the rows of a sweep")
     if not rows:
         raise LabError(f"{path}: no run has ended yet")
-    return head, rows
+    if "axes" not in head:
+        raise LabError(f"{path}: written by an older version: remove the file and sweep again")
+    return head["axes"], rows

@@ -15,9 +15,7 @@ _SIGNED = range(-(2**63), 2**63)
 _UNSIGNED = range(2**64)
 
 
-def frame_of(
-    rows: Sequence[Mapping], order: str = "run", axes: Iterable[str] = ()
-) -> pl.DataFrame:
+def frame_of(rows: Sequence[Mapping], order: str = "run", axes: Iterable[str] = ()) -> pl.DataFrame:
     """The rows by their number, the column `order`. A figure that a row lacks is null. After each
     of the `axes` whose values are quantities stands a column of their numbers.
 
