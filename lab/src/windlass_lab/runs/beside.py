@@ -119,7 +119,11 @@ class Comparison:
         self, pair: tuple[str | None, str | None], found: Sequence[Mapping[str, tuple[list, list]]]
     ) -> list[tuple[str, list, list]]:
         labelled = zip((label for label, _ in self.runs), pair, found, strict=True)
-        return [(label, *curves[name]) for label, name, curves in labelled if name in curves]
+        return [
+            (label, *curves[name])
+            for label, name, curves in labelled
+            if name is not None and name in curves
+        ]
 
 
 def _flows(run: RunLike) -> list[Mapping]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -27,7 +27,7 @@ class Run:
     `time_s` (seconds) and the columns of the CSV series; a value that is not known is null.
     """
 
-    summary: Mapping
+    summary: Mapping[str, Any]
     tables: Mapping[str, pl.DataFrame]
 
     @property

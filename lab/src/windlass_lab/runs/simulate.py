@@ -24,7 +24,7 @@ class ScenarioError(LabError, ValueError):
 
 
 def simulate(
-    scenario: str | Path | Mapping,
+    scenario: str | Path | Mapping[str, object],
     *,
     seed: int | None = None,
     set: Mapping[str, object] | None = None,

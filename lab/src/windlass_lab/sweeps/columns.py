@@ -81,7 +81,7 @@ class Columns:
         values = numbers.values if numbers else [_plain(value) for value in texts]
         order = list(dict.fromkeys(values))
         if all(isinstance(value, float) for value in order):
-            order.sort()  # type: ignore[arg-type]
+            order.sort()
         written = dict(zip(values, texts, strict=True))
         return Axis(key, title, values, order, [_label(written[value]) for value in order])
 

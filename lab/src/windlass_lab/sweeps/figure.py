@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import log
 from statistics import pstdev
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import polars as pl
 
@@ -95,7 +95,7 @@ class StudyFigure(SavedFigure):
         ys = " and ".join(y for y, _ in self.rows)
         return f"{ys} against {self.x.key}{by}: {shown} of {each} each{over}."
 
-    def points(self) -> list[dict]:
+    def points(self) -> list[dict[str, Any]]:
         """What is drawn, a mapping per point: `y` (the column), `panel`, `group`, `x`, `mean`, `sd`
         (the standard deviation between the runs) and `runs` (their number).
         """

@@ -118,7 +118,7 @@ def _box(study: StudyFigure, y: str, panel: Panel) -> dict:
 def _heat(study: StudyFigure, y: str, panel: Panel) -> dict:
     """One trace in column form: x, the group and the mean of each cell."""
     cells = [(x, group.label, mean) for group in panel.groups for x, mean in group.means()]
-    trace = {
+    trace: dict = {
         "type": "heatmap",
         "name": figure_title(y),
         "x": [_text(x) for x, _, _ in cells],

@@ -24,6 +24,8 @@ _TITLE_WIDTH = 34
 # Values of x that are all written at the axis, and cells whose figures are written in them.
 _TICKS_MAX = 10
 _WRITTEN_MAX = 150
+# Characters of all labels of x that have room side by side.
+_LABELS_MAX = 50
 
 
 def draw(study: StudyFigure) -> Drawing:
@@ -88,12 +90,15 @@ def _handle(study: StudyFigure, place: int) -> Line2D:
 
 
 def _lines(study: StudyFigure, y: str, panel: Panel, place: Axes) -> None:
-    at = {x: x if study.x.is_number else number for number, x in enumerate(study.x.order)}
+    at = {
+        x: x if isinstance(x, float) and study.x.is_number else number
+        for number, x in enumerate(study.x.order)
+    }
     for group in panel.groups:
         means = group.means()
         spread = [mean.sd for _, mean in means]
         place.errorbar(
-            [at[x] for x, _ in means],  # type: ignore[misc]
+            [at[x] for x, _ in means],
             [mean.mean for _, mean in means],
             yerr=spread if any(spread) else None,
             capsize=2.5,
@@ -105,16 +110,16 @@ def _lines(study: StudyFigure, y: str, panel: Panel, place: Axes) -> None:
     elif study.has_log_axis:
         place.set_xscale("log")
     if study.x.is_number and len(study.x.order) <= _TICKS_MAX and study.has_log_axis:
-        place.xaxis.set_major_locator(FixedLocator([float(x) for x in study.x.order]))  # type: ignore[arg-type]
+        place.xaxis.set_major_locator(FixedLocator([at[x] for x in study.x.order]))
         place.xaxis.set_minor_locator(NullLocator())
         place.xaxis.set_major_formatter(lambda x, _: f"{x:.4g}")
     place.grid(alpha=0.3, lw=0.5)
 
 
 def _name_places(study: StudyFigure, place: Axes) -> None:
-    labels = [f"{x:.4g}" if isinstance(x, float) else x for x in study.x.order]
-    place.set_xticks(range(len(labels)), labels)  # type: ignore[arg-type]
-    if sum(map(len, labels)) > 50:  # type: ignore[arg-type]
+    labels = [f"{x:.4g}" if isinstance(x, float) else str(x) for x in study.x.order]
+    place.set_xticks(range(len(labels)), labels)
+    if sum(map(len, labels)) > _LABELS_MAX:
         place.tick_params(axis="x", rotation=30)
 
 

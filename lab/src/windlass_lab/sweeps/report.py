@@ -15,7 +15,7 @@ class Report:
         self._at_first: float | None = None
 
     def __call__(self, done: float, of: int) -> None:
-        """Called after new ones, and while others are under way, which `done` counts by their part."""
+        """Called after new ones; `done` counts those that are under way by their part."""
         now = time.monotonic()
         if self._at_first is None:
             self._at_first, self._began = done, now
