@@ -71,8 +71,8 @@ def test_flows_of_one_name_stand_beside_each_other_with_their_ratio(outputs, tmp
     assert text.splitlines()[-1] == str(page)
     lines = lines_of(text)
     assert lines[0] == ["flow", "figure", "sim/run-1", "kernel/run-1", "ratio"]
-    assert ["b", "rate", "(packets/s)", "500.0", "450.0", "0.900"] in lines
-    assert ["a", "rate", "(packets/s)", "400.0", "–", "–"] in lines
+    assert ["b", "rate", "(packets/s)", "500", "450", "0.900"] in lines
+    assert ["a", "rate", "(packets/s)", "400", "–", "–"] in lines
     assert ["c", "rate", "(packets/s)", "–", "7", "–"] in lines
     # A kernel reports no marks of a flow; a figure that neither has is left out.
     assert ["marks", "5", "–", "–"] in lines

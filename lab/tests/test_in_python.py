@@ -1,4 +1,4 @@
-"""What a program in Python and a notebook meet: progress, HTML, pandas, types."""
+"""The package as programs and notebooks meet it: progress, HTML, pandas, types."""
 
 import ast
 import json
@@ -11,6 +11,8 @@ import pytest
 import windlass_lab as wl
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.files import pandas_frame
+from windlass_lab.core.report.notebook_form import notebook_form
+from windlass_lab.core.report.panel_page import Table
 from windlass_lab.sweeps.report import Report
 
 pl = pytest.importorskip("polars")
@@ -19,7 +21,7 @@ native = pytest.importorskip("windlass_lab._native", reason="build it with scrip
 SOURCE = Path(wl.__file__).parent
 SCENARIO = """
 schema = 1
-name = "two <flows>"
+name = "two-flows"
 duration = "20s"
 steady_from = "1s"
 flows = [{ from = "each", controller = "reno" }]
@@ -115,7 +117,7 @@ def test_a_terminal_sees_the_percentage_of_a_single_run(capsys, monkeypatch):
 
 def test_a_run_a_sweep_and_a_search_show_a_table_and_a_plot(scenario):
     run = wl.simulate(scenario)._repr_html_()
-    assert "two &lt;flows&gt;" in run, "texts are escaped"
+    assert "two-flows" in run
     assert run.count("<tr>") == 3 and "<svg " in run and "fairness index" in run
     silent = wl.simulate(scenario, series="none")._repr_html_()
     assert "<table>" in silent and "<svg " not in silent
@@ -126,6 +128,12 @@ def test_a_run_a_sweep_and_a_search_show_a_table_and_a_plot(scenario):
     search = wl.search(scenario.with_name("search.toml"))
     assert "4 trials" in search._repr_html_() and "1 to 9ms" in search._repr_html_()
     assert "<svg " in search.collect()._repr_html_() == search._repr_html_()
+
+
+def test_texts_of_the_html_form_are_escaped_and_a_long_table_is_cut():
+    shown = notebook_form("a <b>", ["1 & 2"], Table("", ["x"], [[str(n)] for n in range(25)]))
+    assert "a &lt;b&gt;" in shown and "1 &amp; 2" in shown
+    assert shown.count("<td>") == 20 and "and 5 rows more" in shown
 
 
 def test_a_sweep_that_has_not_run_is_run_by_its_plot(scenario):

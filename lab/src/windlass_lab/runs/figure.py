@@ -31,7 +31,7 @@ class Figure(SavedFigure):
         return render(self.title, self.rows, self.runs)
 
     def curves(self) -> list[dict[str, object]]:
-        """What is drawn, a mapping per curve: `what`, `unit`, `run`, `name`, and as lists `time_s`
+        """The curves, a mapping for each: `what`, `unit`, `run`, `name`, and as lists `time_s`
         and `value`, which holds until the next time.
         """
         return [

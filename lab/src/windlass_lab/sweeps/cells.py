@@ -8,7 +8,7 @@ from windlass_lab.core.errors import LabError
 from windlass_lab.core.statistics.estimate import Estimate
 from windlass_lab.sweeps.columns import Axis, Columns
 
-# More than these cannot be read on one page, or told apart in one panel.
+# More than these cannot be read on one page, or distinguished in one panel.
 _PANELS_MAX = 12
 _GROUPS_MAX = 24
 

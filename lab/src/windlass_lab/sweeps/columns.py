@@ -31,7 +31,7 @@ class Axis:
     key: str
     title: str
     values: Sequence[object]
-    """What each row has: a number, or a text."""
+    """The value of each row: a number, or a text."""
     order: Sequence[object]
     """The values, each once: numbers by size, texts in the order of the study."""
     labels: Sequence[str]

@@ -55,7 +55,7 @@ class StudyFigure(SavedFigure):
 
     @property
     def group_title(self) -> str:
-        """What tells the groups apart."""
+        """The titles of the axes whose values are the groups."""
         return ", ".join(axis.title for axis in self.by)
 
     @property
@@ -80,7 +80,7 @@ class StudyFigure(SavedFigure):
         return values[-1] >= _LOG_SPAN * values[0] and uneven[1] < uneven[0]
 
     def facts(self) -> str:
-        """What is shown, in words."""
+        """The columns, the kind of the plot and the number of runs behind each point, in words."""
         cells = [len(figures) for _, panels in self.rows for p in panels for figures in _of(p)]
         least, most = min(cells), max(cells)
         runs = f"{most} run{'s' if most > 1 else ''}"
@@ -96,7 +96,7 @@ class StudyFigure(SavedFigure):
         return f"{ys} against {self.x.key}{by}: {shown} of {each} each{over}."
 
     def points(self) -> list[dict[str, Any]]:
-        """What is drawn, a mapping per point: `y` (the column), `panel`, `group`, `x`, `mean`, `sd`
+        """The means, a mapping per point: `y` (the column), `panel`, `group`, `x`, `mean`, `sd`
         (the standard deviation between the runs) and `runs` (their number).
         """
         return [
