@@ -8,14 +8,14 @@ from windlass_lab.core.report.panel_page import Row, Table, render_panels
 from windlass_lab.core.text.numbers import figure
 from windlass_lab.sweeps.cells import Group, Panel
 from windlass_lab.sweeps.columns import figure_title
-from windlass_lab.sweeps.figure import StudyFigure
+from windlass_lab.sweeps.shown import Shown
 
 _DASHES = ("solid", "dash", "dot")
 # Cells whose figures can be read in them.
 _WRITTEN_MAX = 150
 
 
-def render(study: StudyFigure) -> str:
+def render(study: Shown) -> str:
     """The page, which needs no network."""
     rows = [
         Row(f"row-{number}", figure_title(y), "", _plots(study, number, y, panels))
@@ -25,7 +25,7 @@ def render(study: StudyFigure) -> str:
     return render_panels(title, [study.facts()], rows, table_of(study))
 
 
-def table_of(study: StudyFigure) -> Table:
+def table_of(study: Shown) -> Table:
     """The means as a table."""
     points = study.points()
     several = {
@@ -53,7 +53,7 @@ def _text(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _plots(study: StudyFigure, row: int, y: str, panels: Sequence[Panel]) -> list[Plot]:
+def _plots(study: Shown, row: int, y: str, panels: Sequence[Panel]) -> list[Plot]:
     make = {"lines": _lines, "heat": _heat, "box": _box}[study.kind]
     return [
         Plot(f"panel-{row}-{number}", panel.label or "all runs", make(study, y, panel))
@@ -61,7 +61,7 @@ def _plots(study: StudyFigure, row: int, y: str, panels: Sequence[Panel]) -> lis
     ]
 
 
-def _layout(study: StudyFigure, vertical: str) -> dict:
+def _layout(study: Shown, vertical: str) -> dict:
     kind = "log" if study.has_log_axis else "linear" if study.x.is_number else "category"
     return {
         "xaxis": {"title": axis_title(study.x.title), "type": kind},
@@ -76,7 +76,7 @@ def _style(index: int) -> dict:
     return {"line": {"width": 1.6, "dash": dash}, "meta": {"colour": index % PALETTE_SIZE}}
 
 
-def _lines(study: StudyFigure, y: str, panel: Panel) -> dict:
+def _lines(study: Shown, y: str, panel: Panel) -> dict:
     data = []
     for group in panel.groups:
         means = group.means()
@@ -92,12 +92,12 @@ def _lines(study: StudyFigure, y: str, panel: Panel) -> dict:
     return {"data": data, "layout": _layout(study, figure_title(y))}
 
 
-def _place(study: StudyFigure, group: Group) -> int:
+def _place(study: Shown, group: Group) -> int:
     """The place of a group's colour: the same one in all panels."""
     return study.group_labels.index(group.label)
 
 
-def _box(study: StudyFigure, y: str, panel: Panel) -> dict:
+def _box(study: Shown, y: str, panel: Panel) -> dict:
     data = []
     for group in panel.groups:
         pairs = [(x, value) for x, figures in group.cells for value in figures]
@@ -115,7 +115,7 @@ def _box(study: StudyFigure, y: str, panel: Panel) -> dict:
     return {"data": data, "layout": layout}
 
 
-def _heat(study: StudyFigure, y: str, panel: Panel) -> dict:
+def _heat(study: Shown, y: str, panel: Panel) -> dict:
     """One trace in column form: x, the group and the mean of each cell."""
     cells = [(x, group.label, mean) for group in panel.groups for x, mean in group.means()]
     trace: dict = {

@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from windlass_lab.runs.picture import COLOURS
 from windlass_lab.sweeps.cells import Panel
 from windlass_lab.sweeps.columns import figure_title
-from windlass_lab.sweeps.figure import StudyFigure
+from windlass_lab.sweeps.shown import Shown
 
 _PANEL_IN = (5.2, 3.4)
 _COLUMNS_MAX = 3
@@ -28,7 +28,7 @@ _WRITTEN_MAX = 150
 _LABELS_MAX = 50
 
 
-def draw(study: StudyFigure) -> Drawing:
+def draw(study: Shown) -> Drawing:
     """The panels of each figure, and beside them the names of the groups."""
     number = max(len(panels) for _, panels in study.rows)
     columns = min(number, _COLUMNS_MAX)
@@ -49,9 +49,7 @@ def draw(study: StudyFigure) -> Drawing:
     return drawing
 
 
-def _draw_row(
-    study: StudyFigure, y: str, panels: Sequence[Panel], places: Any, drawing: Drawing
-) -> None:
+def _draw_row(study: Shown, y: str, panels: Sequence[Panel], places: Any, drawing: Drawing) -> None:
     make = {"lines": _lines, "heat": _heat, "box": _box}[study.kind]
     image, first = None, None
     for number, place in enumerate(places):
@@ -83,13 +81,13 @@ def _look(place: int) -> dict[str, Any]:
     }
 
 
-def _handle(study: StudyFigure, place: int) -> Line2D:
+def _handle(study: Shown, place: int) -> Line2D:
     """A group in the legend; boxes have no marker."""
     look = _look(place) | ({"marker": "", "ls": "-"} if study.kind == "box" else {})
     return Line2D([], [], label=study.group_labels[place], **look)
 
 
-def _lines(study: StudyFigure, y: str, panel: Panel, place: Axes) -> None:
+def _lines(study: Shown, y: str, panel: Panel, place: Axes) -> None:
     at = {
         x: x if isinstance(x, float) and study.x.is_number else number
         for number, x in enumerate(study.x.order)
@@ -116,14 +114,14 @@ def _lines(study: StudyFigure, y: str, panel: Panel, place: Axes) -> None:
     place.grid(alpha=0.3, lw=0.5)
 
 
-def _name_places(study: StudyFigure, place: Axes) -> None:
+def _name_places(study: Shown, place: Axes) -> None:
     labels = [f"{x:.4g}" if isinstance(x, float) else str(x) for x in study.x.order]
     place.set_xticks(range(len(labels)), labels)
     if sum(map(len, labels)) > _LABELS_MAX:
         place.tick_params(axis="x", rotation=30)
 
 
-def _box(study: StudyFigure, y: str, panel: Panel, place: Axes) -> None:
+def _box(study: Shown, y: str, panel: Panel, place: Axes) -> None:
     width = 0.8 / max(len(study.group_labels), 1)
     for group in panel.groups:
         number = study.group_labels.index(group.label)
@@ -156,7 +154,7 @@ def _five(figures: Sequence[float]) -> dict[str, Any]:
     return {"q1": q1, "med": median, "q3": q3, "fliers": beyond} | ends
 
 
-def _heat(study: StudyFigure, y: str, panel: Panel, place: Axes) -> Any:
+def _heat(study: Shown, y: str, panel: Panel, place: Axes) -> Any:
     """The means as colours; the returned image gives the scale."""
     grid = np.full((len(study.group_labels), len(study.x.order)), np.nan)
     for group in panel.groups:

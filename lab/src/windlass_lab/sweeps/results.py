@@ -13,7 +13,8 @@ import polars as pl
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.files.pandas_frame import to_pandas
 from windlass_lab.core.report.notebook_form import notebook_form
-from windlass_lab.sweeps.figure import Kind, StudyFigure, study_figure
+from windlass_lab.sweeps.figure import StudyFigure, study_figure
+from windlass_lab.sweeps.shown import Kind
 from windlass_lab.sweeps.table import frame_of
 
 if TYPE_CHECKING:

@@ -16,10 +16,11 @@ from windlass_lab.core.report.notebook_form import notebook_form
 from windlass_lab.core.report.panel_page import Table
 from windlass_lab.sweeps.check import check
 from windlass_lab.sweeps.cluster import run_on_cluster
-from windlass_lab.sweeps.figure import Kind, StudyFigure
+from windlass_lab.sweeps.figure import StudyFigure
 from windlass_lab.sweeps.pool import Take, Tell, run_points
 from windlass_lab.sweeps.results import RESULT, ROWS, StudyResults
 from windlass_lab.sweeps.rows import RowFile, Runner
+from windlass_lab.sweeps.shown import Kind
 from windlass_lab.sweeps.study import Study, read
 from windlass_lab.sweeps.table import frame_of, write_parquet
 
