@@ -1,4 +1,4 @@
-"""How results show themselves in a notebook: a line of facts, a table and a small plot, as HTML."""
+"""How results show themselves in a notebook: lines of facts, a small plot and a table, as HTML."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from windlass_lab.core.report.panel_page import Table
 
-# More rows than that push the plot off the screen.
+# More rows than that push the next cell off the screen.
 _ROWS_MAX = 20
 _WIDTH_PX = 720
 
@@ -23,10 +23,10 @@ def notebook_form(
     """The HTML. Texts are escaped; a long table is cut, and says so."""
     parts = [f"<p><strong>{escape(title)}</strong></p>"]
     parts += [f"<p>{escape(fact)}</p>" for fact in facts]
-    if table is not None:
-        parts.append(_table(table))
     if drawing is not None:
         parts.append(_inline(drawing))
+    if table is not None:
+        parts.append(_table(table))
     return f'<div class="windlass">{"".join(parts)}</div>'
 
 
