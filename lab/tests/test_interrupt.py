@@ -105,7 +105,9 @@ def test_a_signal_ends_every_way_of_running_and_keeps_what_has_ended(tmp_path):
                 assert time.monotonic() - began < 2, name
         finally:
             child.kill()
-        assert "Traceback" not in child.stderr.read()
+        said = child.stderr.read()
+        assert "Traceback" not in said
+        assert "go on with `windlass-lab sweep study.toml --out out --resume`" in said
     for folder in ("out", "terminated"):
         lines = (tmp_path / folder / "rows.jsonl").read_text().splitlines()
         assert sorted(json.loads(line)["run"] for line in lines[1:]) == [0, 1]

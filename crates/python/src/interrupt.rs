@@ -53,6 +53,11 @@ impl Watch {
         self.events >= EVENTS && self.look()
     }
 
+    /// Whether the simulation was ended early.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.reason.is_some()
+    }
+
     /// Why the simulation ended early, if it did.
     pub(crate) fn into_result(self) -> PyResult<()> {
         self.reason.map_or(Ok(()), Err)

@@ -4,13 +4,15 @@
 
 mod environments;
 mod interrupt;
+mod progress;
 mod table;
 
 use interrupt::{Stop, Watch};
+use progress::Progress;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use table::Table;
-use windlass_base::Time;
+use windlass_base::{Span, Time};
 use windlass_scenario::{Document, Registry};
 use windlass_sim::series::columns::ColumnSeries;
 use windlass_sim::{Recorder, Scenario, Simulation, Summary};
@@ -30,8 +32,10 @@ mod _native {
 }
 
 /// Runs a scenario and returns its summary as JSON, and its time series: those of flows first, with
-/// `series` "flows" these alone, with "none" no series.
+/// `series` "flows" these alone, with "none" no series. `progress` is called with the fraction of the
+/// duration that is simulated.
 #[pyfunction]
+#[pyo3(signature = (origin, text, overrides, seed, jitter, series, stop, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 fn simulate(
     py: Python<'_>,
@@ -42,6 +46,7 @@ fn simulate(
     jitter: Option<&str>,
     series: &str,
     stop: Option<&Stop>,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<(String, Vec<Table>)> {
     let queues = match series {
         "none" => None,
@@ -54,9 +59,9 @@ fn simulate(
     };
     let mut document = read(origin, text, &overrides, jitter).map_err(PyValueError::new_err)?;
     document.seed = seed.unwrap_or(document.seed);
-    let watch = Watch::new(stop);
+    let observers = Observers { watch: Watch::new(stop), progress: Progress::new(progress) };
     // Other threads of Python run meanwhile.
-    py.detach(|| run(origin, &document, queues, watch))
+    py.detach(|| run(origin, &document, queues, observers))
 }
 
 /// Builds the network of a scenario, and returns the summary of a run that ends before it begins.
@@ -92,18 +97,24 @@ fn read(
     Ok(document)
 }
 
+/// Ends a run early, and tells how far it is.
+struct Observers {
+    watch: Watch,
+    progress: Progress,
+}
+
 /// Runs once, with the series of flows, of `queues` too, or without any.
 fn run(
     origin: &str,
     document: &Document,
     queues: Option<bool>,
-    watch: Watch,
+    observers: Observers,
 ) -> PyResult<(String, Vec<Table>)> {
     let Some(queues) = queues else {
-        return Ok((summary(origin, document, &mut (), watch)?, Vec::new()));
+        return Ok((summary(origin, document, &mut (), observers)?, Vec::new()));
     };
     let mut series = ColumnSeries::in_memory(&document.scenario, queues);
-    let summary = summary(origin, document, &mut series, watch)?;
+    let summary = summary(origin, document, &mut series, observers)?;
     Ok((summary, series.into_tables().into_iter().map(Table::new).collect()))
 }
 
@@ -111,10 +122,21 @@ fn summary(
     origin: &str,
     document: &Document,
     recorder: &mut impl Recorder,
-    mut watch: Watch,
+    Observers { mut watch, mut progress }: Observers,
 ) -> PyResult<String> {
     let mut simulation = build(origin, document)?;
-    simulation.advance(Time::MAX, recorder, || watch.ends());
+    let parts = progress.parts();
+    let part = Span::from_nanos(document.scenario.duration.as_nanos() / parts);
+    for done in 1..parts {
+        simulation.advance(Time::ZERO + part * done, recorder, || watch.ends());
+        if watch.has_ended() || simulation.is_over() {
+            break;
+        }
+        progress.say(done)?;
+    }
+    if !watch.has_ended() {
+        simulation.advance(Time::MAX, recorder, || watch.ends());
+    }
     watch.into_result()?;
     json(&simulation.finish(recorder))
 }

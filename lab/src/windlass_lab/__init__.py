@@ -19,10 +19,21 @@ if TYPE_CHECKING:
     from windlass_lab.runs.simulate import simulate
     from windlass_lab.runs.stored import read
     from windlass_lab.searches.search import search
+    from windlass_lab.sweeps.results import read_study
     from windlass_lab.sweeps.sweep import sweep
 
 __version__ = VERSION
-__all__ = ["Figure", "Run", "make_env", "make_vec_env", "read", "search", "simulate", "sweep"]
+__all__ = [
+    "Figure",
+    "Run",
+    "make_env",
+    "make_vec_env",
+    "read",
+    "read_study",
+    "search",
+    "simulate",
+    "sweep",
+]
 
 _HOMES = {
     "Figure": "windlass_lab.runs.figure",
@@ -30,6 +41,7 @@ _HOMES = {
     "make_env": "windlass_lab.environments.single",
     "make_vec_env": "windlass_lab.environments.vector",
     "read": "windlass_lab.runs.stored",
+    "read_study": "windlass_lab.sweeps.results",
     "search": "windlass_lab.searches.search",
     "simulate": "windlass_lab.runs.simulate",
     "sweep": "windlass_lab.sweeps.sweep",
@@ -37,6 +49,11 @@ _HOMES = {
 
 # The extras that packages are in which not everybody needs.
 _EXTRAS = {"gymnasium": "environments"}
+
+
+def __dir__() -> list[str]:
+    # For the completion of names in notebooks.
+    return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> object:

@@ -1,5 +1,7 @@
 """The native half of the package; `windlass_lab.runs` wraps it."""
 
+from collections.abc import Callable
+
 class Table:
     """One time series, as an Arrow stream of one batch (the PyCapsule interface)."""
 
@@ -16,10 +18,12 @@ def simulate(
     jitter: str | None,
     series: str,
     stop: Stop | None,
+    progress: Callable[[float], object] | None = None,
 ) -> tuple[str, list[Table]]:
-    """The summary as JSON, and the time series. Raises `ValueError` with all problems of the
-    scenario, one per line; `Stopped` once `stop` is set, or without it what handlers of signals
-    raise.
+    """The summary as JSON, and the time series. `progress` is called about ten times a second with
+    the fraction of the duration that is simulated, on this thread; what it raises ends the run.
+    Raises `ValueError` with all problems of the scenario, one per line; `Stopped` once `stop` is
+    set, or without it what handlers of signals raise.
     """
 
 def check(origin: str, text: str, overrides: list[str], jitter: str | None) -> str:

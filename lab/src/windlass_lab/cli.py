@@ -22,11 +22,12 @@ from windlass_lab.core.report.front_page import INDEX, Found, refuse_foreign, re
 from windlass_lab.core.report.in_short import in_short
 from windlass_lab.core.text import numbers, verdicts
 from windlass_lab.core.version import VERSION
+from windlass_lab.figures import command as figures
+from windlass_lab.figures import compare
 from windlass_lab.kernels import command as kernels
 from windlass_lab.papers import listing
 from windlass_lab.papers.ecn_proxy.plan import demo_tests
 from windlass_lab.papers.registry import ENTRIES, all_papers, find
-from windlass_lab.runs import command as runs
 from windlass_lab.searches import command as searches
 from windlass_lab.surveys import command as surveys
 from windlass_lab.sweeps import command as sweeps
@@ -85,8 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LabError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_status
-    except KeyboardInterrupt:
-        print("error: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(f"error: {str(stop) or 'interrupted'}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has gone; there is no output left to write.
@@ -123,7 +124,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_coverage(commands)
     _add_reproduce(commands)
     _add_report(commands)
-    runs.add(commands)
+    figures.add(commands)
+    compare.add(commands)
     surveys.add(commands)
     sweeps.add(commands, _positive)
     searches.add(commands, _positive)

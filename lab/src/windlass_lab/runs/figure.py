@@ -30,6 +30,18 @@ class Figure(SavedFigure):
 
         return render(self.title, self.rows, self.runs)
 
+    def curves(self) -> list[dict[str, object]]:
+        """The curves, a mapping for each: `what`, `unit`, `run`, `name`, and as lists `time_s`
+        and `value`, which holds until the next time.
+        """
+        return [
+            {"what": row.id, "unit": row.unit, "run": panel.label, "name": trace["name"]}
+            | {"time_s": list(trace["x"]), "value": list(trace["y"])}
+            for row in self.rows
+            for panel in row.panels
+            for trace in panel.spec["data"]
+        ]
+
     def drawing(self) -> Drawing:
         """The figure of matplotlib, to be changed before it is saved."""
         from windlass_lab.runs.picture import draw

@@ -9,11 +9,11 @@ from windlass_lab.runs.panels import Runs, overview
 def render(title: str, rows: Sequence[Row], runs: Runs) -> str:
     """The page of a figure of runs."""
     headings, flows = overview(runs)
-    facts = [_facts(label, run.summary) for label, run in runs]
+    facts = [facts_of(label, run.summary) for label, run in runs]
     return render_panels(title, facts, rows, Table("Flows", headings, flows))
 
 
-def _facts(label: str, summary: Mapping) -> str:
+def facts_of(label: str, summary: Mapping) -> str:
     """The line above a run's figures: name, duration, seed, marks, drops and fairness index."""
     index = (summary.get("fairness_index") or {}).get("steady")
     fairness = f", fairness index {index:.3f}" if index is not None else ""

@@ -64,11 +64,11 @@ def rows_of(runs: Runs, what: Sequence[str]) -> list[Row]:
 
 def _row(name: str, runs: Runs) -> Row:
     title, unit = QUANTITIES[name]
-    curves = [(label, _curves(name, run)) for label, run in runs]
+    curves = [(label, curves_of(name, run)) for label, run in runs]
     curves = [(label, found) for label, found in curves if found]
     highest = max((max(y) for _, found in curves for _, _, y in found), default=1.0)
     panels = [
-        Panel(f"{name}-{number}", label, _spec(found, f"{title} ({unit})", highest))
+        Panel(f"{name}-{number}", label, spec_of(found, f"{title} ({unit})", highest))
         for number, (label, found) in enumerate(curves)
     ]
     return Row(name, title, unit, panels)
@@ -76,11 +76,11 @@ def _row(name: str, runs: Runs) -> Row:
 
 def kept(runs: Runs) -> list[tuple[str, str, str]]:
     """Name, title and unit of each of `QUANTITIES` that a run has kept."""
-    found = (name for name in QUANTITIES if any(_curves(name, run) for _, run in runs))
+    found = (name for name in QUANTITIES if any(curves_of(name, run) for _, run in runs))
     return [(name, *QUANTITIES[name]) for name in found]
 
 
-def _curves(name: str, run: RunLike) -> list[tuple[str, list[float], list[float]]]:
+def curves_of(name: str, run: RunLike) -> list[tuple[str, list[float], list[float]]]:
     """Label, times and values of each flow or queue that has any; a queue that was always empty has
     none.
     """
@@ -121,7 +121,8 @@ def _label(flow: str, run: RunLike) -> str:
     return f"{flow} ({controller})" if controller and controller not in flow else flow
 
 
-def _spec(curves: Sequence[tuple[str, list, list]], axis: str, highest: float) -> dict:
+def spec_of(curves: Sequence[tuple[str, list, list]], axis: str, highest: float) -> dict:
+    """A plot of curves over time: label, times and values of each."""
     data = []
     for index, (label, x, y) in enumerate(curves):
         trace = line(label, index, x, y)
@@ -166,10 +167,11 @@ def overview(runs: Runs) -> tuple[list[str], list[list[str]]]:
     for label, found in flows:
         for flow in found:
             name = flow["name"] if len(runs) == 1 else f"{label}: {flow['name']}"
-            rows.append([name, *(_cell(flow.get(column)) for column in columns)])
+            rows.append([name, *(cell(flow.get(column)) for column in columns)])
     return ["Flow", *columns.values()], rows
 
 
-def _cell(value: float | str | None) -> str:
+def cell(value: float | str | None) -> str:
+    """A figure in a table."""
     # Counts are whole.
     return f"{value:,.0f}" if isinstance(value, float) and value.is_integer() else figure(value)

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure as Drawing
 from windlass_lab.core.plots.parts import PALETTE_SIZE
 from windlass_lab.core.report.panel_page import Row
 
-# The page's palette on paper (report.css).
-_COLOURS = (
+# The palette of pages on paper (report.css).
+COLOURS = (
     *("#0b5cad", "#c2410c", "#15803d", "#7e22ce"),
     *("#0e7490", "#be185d", "#806000", "#475569"),
 )
@@ -34,14 +34,16 @@ def draw(rows: Sequence[Row]) -> Drawing:
             if columns > 1:
                 place.set_title(panel.label, fontsize="medium", loc="right")
         places[0].set_ylabel(f"{row.title}\n({row.unit})")
-    for place in axes[-1]:
-        place.set_xlabel("time (s)")
+    for column in axes.T:
+        lowest = [place for place in column if place.get_visible()][-1]
+        lowest.set_xlabel("time (s)")
+        lowest.tick_params(labelbottom=True)
     return drawing
 
 
 def _draw_panel(spec: dict, place: Axes) -> None:
     for trace in spec["data"]:
-        colour = _COLOURS[trace["meta"]["colour"] % PALETTE_SIZE]
+        colour = COLOURS[trace["meta"]["colour"] % PALETTE_SIZE]
         style = "--" if trace["line"]["dash"] == "dash" else "-"
         place.step(
             trace["x"], trace["y"], style, where="post", color=colour, lw=0.9, label=trace["name"]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from windlass_lab.core.errors import LabError
+from windlass_lab.core.files.pandas_frame import to_pandas
 from windlass_lab.runs.columns import FLOW_COLUMNS, QUEUE_COLUMNS
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from windlass_lab.runs.figure import Figure
 
 
@@ -24,7 +27,7 @@ class Run:
     `time_s` (seconds) and the columns of the CSV series; a value that is not known is null.
     """
 
-    summary: Mapping
+    summary: Mapping[str, Any]
     tables: Mapping[str, pl.DataFrame]
 
     @property
@@ -75,6 +78,17 @@ class Run:
         from windlass_lab.runs.figure import DEFAULT, compare
 
         return compare([(self.name, self)], what or DEFAULT)
+
+    def to_pandas(self, *what: str) -> pd.DataFrame:
+        """The flows for pandas, or the time series of `what`, as in `series`. Raises `LabError`
+        without the packages of the extra `pandas`.
+        """
+        return to_pandas(self.series(*what) if what else self.flows)
+
+    def _repr_html_(self) -> str:
+        from windlass_lab.runs.notebook import show
+
+        return show(self)
 
 
 def _columns(what: Sequence[str]) -> tuple[str, list[str]]:

@@ -1,7 +1,7 @@
 """Simulates a scenario in this process."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
@@ -24,12 +24,13 @@ class ScenarioError(LabError, ValueError):
 
 
 def simulate(
-    scenario: str | Path | Mapping,
+    scenario: str | Path | Mapping[str, object],
     *,
     seed: int | None = None,
     set: Mapping[str, object] | None = None,
     jitter: str | timedelta | None = None,
     series: Literal["all", "flows", "none"] = "all",
+    progress: Callable[[float], object] | None = None,
 ) -> Run:
     """Runs a scenario and returns what it gave.
 
@@ -37,7 +38,8 @@ def simulate(
     replaces values by their dotted path, as in `{"flows.0.controller.beta": 8}`; quantities are
     texts with their unit (`"94ms"`). `seed` and `jitter` (the longest random delay of a start)
     replace those of the file. `series` says which time series are kept: those of queues have a row
-    or two for each packet.
+    or two for each packet. `progress` is called with the fraction of the duration that is
+    simulated, some ten times a second.
 
     The same scenario and seed give the same numbers as `windlass sim run`. Other threads run
     meanwhile. Ctrl-C ends the run with `KeyboardInterrupt`. Numbers of NumPy and of the standard
@@ -50,7 +52,7 @@ def simulate(
     chosen = None if seed is None else whole("seed", seed, 0, SEED_MAX)
     try:
         summary, tables = native.simulate(
-            origin, text, overrides, chosen, _time("jitter", jitter), series, None
+            origin, text, overrides, chosen, _time("jitter", jitter), series, None, progress
         )
     except ValueError as error:
         raise ScenarioError(str(error)) from None

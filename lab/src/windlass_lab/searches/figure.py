@@ -37,16 +37,23 @@ class FrontFigure(SavedFigure):
     def html(self) -> str:
         """The page, which needs no network."""
         rows = [self._row(number, pair) for number, pair in enumerate(self._pairs())]
+        return render_panels("Search", [self.facts()], rows, self.table())
+
+    def facts(self) -> str:
+        """The number of trials and the objectives, in words."""
+        goals = ", ".join(f"{key} ({goal})" for key, goal in self.objectives.items())
+        refused, best = self.trials["refused"].count(), self.trials["best"].sum()
+        return (
+            f"{len(self.trials)} trials, {best} of them best, {refused} that do not count "
+            f"(refused by the scenario, or without a figure). Objectives: {goals}"
+        )
+
+    def table(self) -> Table:
+        """The best trials, by the first objective."""
         front = self.trials.filter("best").sort(next(iter(self.objectives)), "trial")
         columns = [column for column in front.columns if column not in ("best", "refused")]
         cells = [[_cell(row[column]) for column in columns] for row in front.to_dicts()]
-        goals = ", ".join(f"{key} ({goal})" for key, goal in self.objectives.items())
-        refused = self.trials["refused"].count()
-        facts = [
-            f"{len(self.trials)} trials, {len(front)} of them best, {refused} that do not count "
-            f"(refused by the scenario, or without a figure). Objectives: {goals}"
-        ]
-        return render_panels("Search", facts, rows, Table("The best trials", columns, cells))
+        return Table("The best trials", columns, cells)
 
     def drawing(self) -> Drawing:
         """The figure of matplotlib, to be changed before it is saved."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from statistics import fmean
@@ -14,6 +15,9 @@ import polars as pl
 
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.files.output import make_folder, remove_empty
+from windlass_lab.core.files.pandas_frame import to_pandas
+from windlass_lab.core.report.notebook_form import notebook_form
+from windlass_lab.core.report.panel_page import Table
 from windlass_lab.runs.portable import portable_text
 from windlass_lab.runs.simulate import ScenarioError
 from windlass_lab.searches.figure import FrontFigure
@@ -27,6 +31,7 @@ from windlass_lab.sweeps.table import frame_of, write_parquet
 
 if TYPE_CHECKING:
     import optuna
+    import pandas as pd
 
 TRIALS = "trials.parquet"
 # Trials that are proposed together. It does not depend on the number of jobs, so that the same
@@ -37,8 +42,8 @@ _DIRECTIONS: Mapping[str, Literal["minimize", "maximize"]] = {
     "max": "maximize",
 }
 
-Progress = Callable[[int, int], None]
-"""Called with the number of trials that are done, and of all."""
+Progress = Callable[[float, int], None]
+"""Called with how many trials are done, those under way by their part, and of how many."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +70,23 @@ class SearchResult:
         """All trials and the front, which a notebook shows and `save` writes."""
         return FrontFigure(self.trials, self.objectives)
 
+    def to_pandas(self) -> pd.DataFrame:
+        """The trials for pandas. Raises `LabError` without the packages of the extra `pandas`."""
+        return to_pandas(self.trials)
 
-@dataclass(frozen=True)
+    def _repr_html_(self) -> str:
+        figure = self.plot()
+        return notebook_form("Search", [figure.facts()], figure.table(), figure.drawing())
+
+
+@dataclass
 class Search:
-    """A search, ready to run."""
+    """A search: ready to run, and with its result once it has run. A notebook shows it."""
 
     study: SearchStudy
     out: Path | None
     jobs: int
+    _result: SearchResult | None = field(default=None, init=False, repr=False, compare=False)
 
     def collect(self, progress: Progress | None = None) -> SearchResult:
         """Runs all trials. The same study gives the same result, with any number of jobs. With an
@@ -89,7 +103,8 @@ class Search:
         _check_objectives(self.study)
         while len(trials) < self.study.trials:
             batch = proposals.next(min(_BATCH, self.study.trials - len(trials)))
-            measured = _measure(self.study, self.study.paths, batch, self.jobs)
+            tell = partial(_tell, progress, len(trials), len(batch), self.study)
+            measured = _measure(self.study, self.study.paths, batch, self.jobs, tell)
             proposals.answer(measured)
             tried += batch
             trials += [
@@ -100,7 +115,7 @@ class Search:
                 progress(len(trials), self.study.trials)
         if all(trial["refused"] for trial in trials):
             raise LabError(trials[0]["refused"])
-        frame = frame_of(trials, order="trial")
+        frame = frame_of(trials, order="trial", axes=self.study.axes)
         values = [
             None if row["refused"] else [row[key] for key in self.study.objectives]
             for row in trials
@@ -114,7 +129,28 @@ class Search:
                 write_parquet(result.trials, self.out / TRIALS)
             finally:
                 remove_empty(made)
+        self._result = result
         return result
+
+    @property
+    def result(self) -> SearchResult:
+        """The result. Runs the search if `collect` has not; raises as `collect` does."""
+        return self._result or self.collect()
+
+    def plot(self) -> FrontFigure:
+        """All trials and the front, as `SearchResult.plot` shows them."""
+        return self.result.plot()
+
+    def _repr_html_(self) -> str:
+        if self._result is not None:
+            return self._result._repr_html_()
+        axes = [[key, _range_of(axis)] for key, axis in self.study.axes.items()]
+        goals = ", ".join(f"{key} ({goal})" for key, goal in self.study.objectives.items())
+        facts = [
+            f"{self.study.trials:,} trials of {self.study.scenario.name}, which collect() makes. "
+            f"Objectives: {goals}."
+        ]
+        return notebook_form(self.study.path.stem, facts, Table("Axes", ["Axis", "Values"], axes))
 
     def _judged(self, trials: pl.DataFrame, tried: Sequence[Mapping]) -> pl.DataFrame:
         """With the objectives of the best trials, and of those that were asked for first, on the
@@ -138,6 +174,21 @@ class Search:
     @property
     def _signs(self) -> list[int]:
         return [1 if goal == "max" else -1 for goal in self.study.objectives.values()]
+
+
+def _tell(
+    progress: Progress | None, before: int, batch: int, study: SearchStudy, runs: float
+) -> None:
+    """Says how far a batch of trials is, of whose runs so many are simulated."""
+    if progress:
+        each = len(study.paths) * len(study.seeds)
+        progress(before + min(runs / each, batch), study.trials)
+
+
+def _range_of(axis: Range | Sequence[object]) -> str:
+    if not isinstance(axis, Range):
+        return ", ".join(str(value) for value in axis)
+    return f"{axis.low:g} to {axis.high:g}{axis.unit or ''}"
 
 
 def search(path: str | Path, *, out: str | Path | None = None, jobs: int | None = None) -> Search:
@@ -165,9 +216,14 @@ def best_of(rows: Sequence[Sequence[float] | None], signs: Sequence[int]) -> lis
 class _Runner(Runner):
     """A runner for which values that the scenario refuses are a result."""
 
-    def run(self, point: Point, stop: object | None = None) -> dict:
+    def run(
+        self,
+        point: Point,
+        stop: object | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> dict:
         try:
-            return super().run(point, stop)
+            return super().run(point, stop, progress)
         except ScenarioError as error:
             return {"run": point.run, "refused": str(error)}
 
@@ -177,15 +233,18 @@ def _measure(
     paths: Sequence[Mapping[str, object]],
     batch: Sequence[Mapping[str, object]],
     jobs: int,
+    tell: Callable[[float], None] = lambda _: None,
 ) -> list[dict]:
-    """The objectives of each set of values (means over paths and seeds), or why it was refused."""
+    """The objectives of each set of values (means over paths and seeds), or why it was refused.
+    `tell` is called with how many runs are simulated, those under way by their part.
+    """
     text = portable_text(study.scenario)
     runner = _Runner(str(study.scenario), text, study.jitter, list(study.objectives))
     each = len(paths) * len(study.seeds)
     sets = ((seed, {**path, **set_}) for set_ in batch for path in paths for seed in study.seeds)
     points = (Point(number, seed, set_) for number, (seed, set_) in enumerate(sets))
     rows: list[dict] = []
-    run_points(runner, points, jobs, rows.extend)
+    run_points(runner, points, jobs, rows.extend, lambda part: tell(len(rows) + part))
     rows.sort(key=lambda row: row["run"])
     return [_trial(study, rows[first : first + each]) for first in range(0, len(rows), each)]
 

@@ -1,6 +1,7 @@
 """The command `windlass-lab sweep`."""
 
 import argparse
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ examples:
   windlass-lab sweep study.toml                      # out/study/rows.parquet
   windlass-lab sweep study.toml --out out/a --jobs 4
   windlass-lab sweep study.toml --resume             # go on after an interruption
+  windlass-lab sweep study.toml --json               # the table as JSON
   windlass-lab sweep study.toml --scheduler tcp://host:8786
 
 a study (docs/reference/studies.md):
@@ -42,13 +44,15 @@ def add(commands: argparse._SubParsersAction, positive: Callable[[str], int]) ->
     option("--jobs", type=positive, metavar="N", help="runs at the same time (default: the cores)")
     option("--scheduler", metavar="ADDRESS", help="run on the workers of this Dask scheduler")
     option("--resume", action="store_true", help="do not run again what DIR holds")
+    option("--json", action="store_true", help="print the table as one JSON object")
     command.set_defaults(run=_sweep)
 
 
 def _sweep(options: argparse.Namespace) -> int:
     # Loaded here: polars takes longer to load than most commands take to run.
     from windlass_lab.sweeps.report import Report
-    from windlass_lab.sweeps.sweep import RESULT, sweep
+    from windlass_lab.sweeps.results import RESULT
+    from windlass_lab.sweeps.sweep import sweep
 
     out = options.out or Path("out") / options.study.stem
     plan = sweep(
@@ -58,6 +62,26 @@ def _sweep(options: argparse.Namespace) -> int:
         resume=options.resume,
         scheduler=options.scheduler,
     )
-    plan.collect(Report("runs"))
-    print(out / RESULT)
+    try:
+        frame = plan.collect(Report("runs"))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_interrupted(options, out)) from None
+    if options.json:
+        body = {"file": str(out / RESULT), "axes": list(plan.study.axes), "rows": frame.to_dicts()}
+        print(json.dumps({"schema": 1, "kind": "lab.sweep", **body}))
+    else:
+        print(out / RESULT)
     return 0
+
+
+def _interrupted(options: argparse.Namespace, out: Path) -> str:
+    """How to go on."""
+    from windlass_lab.sweeps.results import ROWS
+
+    if not (out / ROWS).exists():
+        return "interrupted before the first run ended"
+    given = f" --out {options.out}" if options.out else ""
+    return (
+        f"interrupted; the runs that have ended are in {out / ROWS}\n"
+        f"  hint: go on with `windlass-lab sweep {options.study}{given} --resume`"
+    )

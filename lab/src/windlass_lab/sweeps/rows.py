@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -13,9 +13,9 @@ from windlass_lab.core.files.output import make_folder, remove_empty
 from windlass_lab.runs.portable import portable_text
 from windlass_lab.runs.simulate import ScenarioError, load_native, override
 from windlass_lab.sweeps.keep import kept
+from windlass_lab.sweeps.results import KIND
 from windlass_lab.sweeps.study import Point, Study
 
-KIND = "lab.sweep"
 SCHEMA = 1
 
 
@@ -34,14 +34,20 @@ class Runner:
         text = portable_text(study.scenario)
         return Runner(str(study.scenario), text, study.jitter, study.keep)
 
-    def run(self, point: Point, stop: object | None = None) -> dict:
-        """The row: `run`, `seed`, the values of the axes, and what is kept. Raises
-        `ScenarioError` that names the run, and `Stopped` once `stop` is set.
+    def run(
+        self,
+        point: Point,
+        stop: object | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> dict:
+        """The row: `run`, `seed`, the values of the axes, and what is kept. `progress` is called
+        with the fraction that is simulated. Raises `ScenarioError` that names the run, and
+        `Stopped` once `stop` is set.
         """
         overrides = [override(key, value) for key, value in point.set.items()]
         try:
             summary, _ = load_native().simulate(
-                self.origin, self.text, overrides, point.seed, self.jitter, "none", stop
+                self.origin, self.text, overrides, point.seed, self.jitter, "none", stop, progress
             )
         except ValueError as error:
             raise self._refused(point, error) from None
@@ -87,6 +93,7 @@ class RowFile:
             "kind": KIND,
             "study": study.identity(program()),
             "runs": len(study),
+            "axes": list(study.axes),
         }
         if path.exists():
             if not resume:

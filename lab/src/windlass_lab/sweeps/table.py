@@ -1,7 +1,7 @@
 """The table of rows: a type for each column."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -9,13 +9,15 @@ import polars as pl
 from windlass_lab.core.errors import LabError
 from windlass_lab.core.files.output import write_atomically
 from windlass_lab.core.files.toml_value import toml_value
+from windlass_lab.sweeps.quantities import with_numbers
 
 _SIGNED = range(-(2**63), 2**63)
 _UNSIGNED = range(2**64)
 
 
-def frame_of(rows: Sequence[Mapping], order: str = "run") -> pl.DataFrame:
-    """The rows by their number, the column `order`. A figure that a row lacks is null.
+def frame_of(rows: Sequence[Mapping], order: str = "run", axes: Iterable[str] = ()) -> pl.DataFrame:
+    """The rows by their number, the column `order`. A figure that a row lacks is null. After each
+    of the `axes` whose values are quantities stands a column of their numbers.
 
     A column of numbers with a fraction among them is one of fractions. One that mixes kinds, or has
     tables or lists, is one of texts: as `--set` takes them. Raises `LabError` without rows.
@@ -24,7 +26,8 @@ def frame_of(rows: Sequence[Mapping], order: str = "run") -> pl.DataFrame:
         raise LabError("the study has no runs")
     ordered = sorted(rows, key=lambda row: row[order])
     names = dict.fromkeys(name for row in ordered for name in row)
-    return pl.DataFrame([_column(name, [row.get(name) for row in ordered]) for name in names])
+    table = pl.DataFrame([_column(name, [row.get(name) for row in ordered]) for name in names])
+    return with_numbers(table, axes)
 
 
 def _column(name: str, values: Sequence[object]) -> pl.Series:

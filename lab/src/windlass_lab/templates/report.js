@@ -178,11 +178,12 @@
     for (const div of divs) {
       for (const trace of specs[div.dataset.spec].data) {
         const reference = trace.showlegend === false && !trace.hovertemplate;
-        const name = plain(trace.name) + (reference ? " (reference)" : "");
-        trace.y.forEach((y, place) => {
+        // In a heat map the curve is the row of a cell.
+        const curve = (place) => plain(trace.z ? trace.y[place] : trace.name) + (reference ? " (reference)" : "");
+        (trace.z ?? trace.y).forEach((y, place) => {
           if (y === null) return;
           const spread = trace.error_y ? trace.error_y.array[place] : null;
-          rows.push([div.dataset.label, name, plain(trace.x[place]), y, spread]);
+          rows.push([div.dataset.label, curve(place), plain(trace.x[place]), y, spread]);
         });
       }
     }

@@ -53,6 +53,10 @@ def table(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> str:
 
 
 def labels(folders: Sequence[Path]) -> list[str]:
-    """The last part of each path, or the whole where that is not enough to tell them apart."""
-    names = [folder.resolve().name for folder in folders]
-    return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
+    """The last part of each path, or as many of the last parts as tell them apart."""
+    parts = [folder.resolve().parts for folder in folders]
+    for count in range(1, max(map(len, parts))):
+        names = ["/".join(each[-count:]) for each in parts]
+        if len(set(names)) == len(names):
+            return names
+    return [str(folder) for folder in folders]

@@ -1,0 +1,1 @@
+"""The commands `windlass-lab plot` and `windlass-lab compare`."""
