@@ -13,6 +13,25 @@ pub enum Location {
     Override(usize),
 }
 
+impl Location {
+    /// The place as messages name it: file, line and column, or the argument of an override. `origin`
+    /// alone for input without lines.
+    pub fn place(self, origin: &str, text: Option<&str>, overrides: &[String]) -> String {
+        match (self, text) {
+            (Location::Offset(offset), Some(text)) => {
+                let before = text.get(..offset).unwrap_or(text);
+                let line = before.matches('\n').count() + 1;
+                let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+                format!("{origin}:{line}:{column}")
+            }
+            (Location::Override(index), _) => {
+                format!("--set {}", overrides.get(index).map_or("", String::as_str))
+            }
+            _ => origin.to_owned(),
+        }
+    }
+}
+
 /// A problem before its location is turned into text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Diagnostic {
@@ -52,7 +71,7 @@ impl Problems {
                 && (a.location != Location::Whole || a.key == b.key)
         });
         let problems = diagnostics.into_iter().map(|diagnostic| Problem {
-            place: locate(origin, text, overrides, diagnostic.location),
+            place: diagnostic.location.place(origin, text, overrides),
             key: diagnostic.key,
             message: diagnostic.message,
         });
@@ -62,21 +81,6 @@ impl Problems {
     /// The problems, at least one.
     pub fn list(&self) -> &[Problem] {
         &self.0
-    }
-}
-
-fn locate(origin: &str, text: Option<&str>, overrides: &[String], location: Location) -> String {
-    match (location, text) {
-        (Location::Offset(offset), Some(text)) => {
-            let before = text.get(..offset).unwrap_or(text);
-            let line = before.matches('\n').count() + 1;
-            let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
-            format!("{origin}:{line}:{column}")
-        }
-        (Location::Override(index), _) => {
-            format!("--set {}", overrides.get(index).map_or("", String::as_str))
-        }
-        _ => origin.to_owned(),
     }
 }
 

@@ -30,6 +30,7 @@ mod document;
 mod inherit;
 mod keys;
 mod names;
+mod outline;
 mod queues;
 mod registry;
 mod resolve;
@@ -37,7 +38,7 @@ pub mod settings;
 mod trace_file;
 mod units;
 
-pub use document::{DEFAULT_SEED, Document, Source};
+pub use document::{DEFAULT_SEED, Document, Origins, Source};
 pub use queues::{QueueKind, QueueRef, Queues};
 pub use registry::Registry;
 pub use resolve::LinkOverTime;

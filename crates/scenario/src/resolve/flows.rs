@@ -14,26 +14,35 @@ const MAX_FLOWS: usize = 100_000;
 /// The name in place of a host that means one flow from every sender.
 const EACH: &str = "each";
 
+/// TCP flows; of each, its name with its spot, and the key of its table.
+#[derive(Default)]
+pub(super) struct TcpFlows {
+    pub flows: Vec<Flow>,
+    pub names: Vec<At<Name>>,
+    pub origins: Vec<String>,
+}
+
 /// The TCP flows, with `count` and "each" expanded.
 pub(super) fn tcp(
     keys: &[At<FlowKeys>],
     topology: &Topology,
     duration: Span,
     context: &mut Context,
-) -> (Vec<Flow>, Vec<At<Name>>) {
-    let (mut flows, mut names) = (Vec::new(), Vec::new());
+) -> TcpFlows {
+    let mut found = TcpFlows::default();
     for (index, keys) in keys.iter().enumerate() {
         let group = group(&keys.value, index, topology, duration, context).unwrap_or_default();
-        if flows.len() + group.len() > MAX_FLOWS {
+        if found.flows.len() + group.len() > MAX_FLOWS {
             context.wrong_at(&keys.spot, format!("expected at most {MAX_FLOWS} flows"));
             break;
         }
         let spot = keys.value.name.as_ref().map_or(&keys.spot, |name| &name.spot);
         let name = |flow: &Flow| At { value: Name(flow.name.clone()), spot: spot.clone() };
-        names.extend(group.iter().map(name));
-        flows.extend(group);
+        found.names.extend(group.iter().map(name));
+        found.origins.extend(group.iter().map(|_| keys.spot.key.clone()));
+        found.flows.extend(group);
     }
-    (flows, names)
+    found
 }
 
 fn group(

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use windlass_sim::Scenario;
 
 mod bad_input;
+mod outline;
 mod over_time;
 
 /// A valid scenario; the cases change a line of it. Line numbers count from its `schema`.
