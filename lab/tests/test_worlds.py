@@ -184,7 +184,7 @@ def test_a_key_that_a_kernel_cannot_follow_is_a_problem(override, expected):
 
 def test_a_controller_that_the_kernel_lacks_is_named_with_its_line():
     (line,) = problems(GOOD.replace('controller = "cubic"', 'controller = "vegas"'))
-    assert line.startswith("my.toml:7:45: flows.1.controller: this kernel has no controller vegas")
+    assert line.startswith("my.toml:7:46: flows.1.controller: this kernel has no controller vegas")
 
 
 def test_a_flow_that_ends_at_a_router_and_a_loop_are_problems():

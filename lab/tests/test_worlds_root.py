@@ -16,7 +16,7 @@ SECONDS = 3
 
 
 def why_not() -> str:
-    """What this machine lacks; empty for nothing."""
+    """The first requirement that this machine lacks; empty for none."""
     try:
         find_windlass(None)
     except LabError as error:

@@ -63,7 +63,12 @@ fn note_places(
         Keyed::Table(entries) => {
             for entry in entries {
                 let key = below(&entry.key);
-                places.insert(key.clone(), place(entry.key_location).into());
+                // An override replaces the value of a key that stays where it is.
+                let location = match entry.node.location {
+                    overridden @ Location::Override(_) => overridden,
+                    _ => entry.key_location,
+                };
+                places.insert(key.clone(), place(location).into());
                 note_places(&entry.node, &key, place, places);
             }
         }

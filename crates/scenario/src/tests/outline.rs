@@ -28,7 +28,7 @@ fn the_outline_has_what_follows_from_profiles_and_shorthands() {
 fn every_key_has_its_place_those_of_defaults_too() {
     let found = outline(&["flows.0.mss=1000"]);
     let places = &found["places"];
-    assert_eq!(places["flows.0.start"], "good.toml:4:38");
+    assert_eq!(places["flows.0.start"], "good.toml:4:39");
     assert_eq!(places["flows.0.profile"], "good.toml:6:1");
     assert_eq!(places["flows.0.mss"], "--set flows.0.mss=1000");
     assert_eq!(found["document"]["flows"][0]["profile"], "rfc5681");

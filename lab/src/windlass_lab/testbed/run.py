@@ -152,9 +152,12 @@ def _start_samplers(
             started.append(bed.start(name, node, command, stdout=out, stderr=log))
     for node in by_node:
         # On a busy machine an interpreter takes seconds to start.
-        printed = _samples(bed, node)
-        wait_until(lambda file=printed: file.stat().st_size, "a sampler did not start", _SAMPLER_S)
+        wait_until(partial(_has_begun, bed, node), "a sampler did not start", _SAMPLER_S)
     return started
+
+
+def _has_begun(bed: Testbed, node: str) -> bool:
+    return _samples(bed, node).stat().st_size > 0
 
 
 def _sampler(node: str) -> str:

@@ -42,7 +42,7 @@ class QueueFigures:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a world gave: the flows in the scenario's order, and the bottleneck where it is slow."""
+    """The flows in the order of the scenario, and the bottleneck if it has a rate."""
 
     flows: Sequence[FlowFigures]
     queue: QueueFigures | None
@@ -66,10 +66,7 @@ def of_run(run: Run, outline: Outline, queue: str, packet_bytes: Sequence[int]) 
 
 def mean(found: Sequence[Figures]) -> Figures:
     """The means over several runs."""
-    flows = [
-        FlowFigures(*(_mean_of([getattr(f, name) for f in same]) for name in FlowFigures.__slots__))
-        for same in zip(*(figures.flows for figures in found), strict=True)
-    ]
+    flows = [_mean_flow(same) for same in zip(*(f.flows for f in found), strict=True)]
     queues = [figures.queue for figures in found if figures.queue]
     return Figures(flows, _mean_queue(queues) if len(queues) == len(found) else None)
 
@@ -143,6 +140,15 @@ def _percentiles(waits: Sequence[tuple[float, float]], seconds: float) -> list[f
 def _mean_of(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if known else None
+
+
+def _mean_flow(flows: Sequence[FlowFigures]) -> FlowFigures:
+    return FlowFigures(
+        fmean(flow.rate_mbit_per_s for flow in flows),
+        _mean_of([flow.cwnd_packets for flow in flows]),
+        _mean_of([flow.srtt_ms for flow in flows]),
+        _mean_of([flow.retransmitted for flow in flows]),
+    )
 
 
 def _mean_queue(queues: Sequence[QueueFigures]) -> QueueFigures:

@@ -152,9 +152,9 @@ class _Builder:
         table = self._outline.table(each.key)
         backward = direction == _BACKWARD
         if backward:
-            # What `back` does not say is as forward for these keys, and absent for the others.
+            # These keys hold both ways unless `back` has them; the others hold forward only.
             both = {key: table[key] for key in _BOTH_WAYS if key in table}
-            table = both | self._outline.table(f"{each.key}.back")
+            table = {**both, **self._outline.table(f"{each.key}.back")}
         path = {key: table[key] for key in _PATH_KEYS if key in table}
         if not isinstance(path.get("delay"), Mapping):
             # Hosts of one entry may have different delays.

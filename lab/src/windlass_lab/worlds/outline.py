@@ -86,7 +86,7 @@ class Outline:
         return found if isinstance(found, Mapping) else {}
 
     def message(self, key: str, text: str) -> str:
-        """What is to be said of a key, after its place. A key that the file lacks has that of the
+        """A message about a key, after its place. A key that the file lacks has that of the
         table it would stand in.
         """
         steps = key.split(".")
