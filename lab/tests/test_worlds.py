@@ -290,7 +290,8 @@ def test_the_simulator_alone_needs_no_root_and_no_binary(tmp_path, capsys):
     assert status == 0
     assert "simulator" in capsys.readouterr().out
     page = (out / "worlds.html").read_text()
-    assert "Queueing delay at the bottleneck, simulator" in page
+    assert "Queueing delay at the bottleneck" in page
+    assert "Beside the simulator" not in page
     assert (out / "sim/summary.json").is_file()
     assert (out / "sim/flow-one.csv").is_file()
 

@@ -37,8 +37,12 @@ def test_one_page_has_all_worlds(tmp_path, repository):
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     page = (out / "worlds.html").read_text()
-    for world in ("simulator", "kernel", "ToU"):
-        assert f"Queueing delay at the bottleneck, {world}" in page
+    for table in ("Queueing delay at the bottleneck", "Beside the simulator"):
+        assert table in page
+    # A row of each world for its flows and its queue.
+    for title in ("simulator", "kernel", "ToU"):
+        assert page.count(f"<td>{title}</td>") >= 2
+        assert f'<th scope="row">{title}</th>' in page
     for world in ("sim", "kernel", "tou"):
         summary = json.loads((out / world / "summary.json").read_text())
         bits = [

@@ -65,7 +65,7 @@ def _row(name: str, runs: Runs) -> Row:
     curves = [(label, found) for label, found in curves if found]
     highest = max((max(y) for _, found in curves for _, _, y in found), default=1.0)
     panels = [
-        Panel(f"{name}-{number}", label, panel_spec(found, f"{title} ({unit})", highest))
+        Panel(f"{name}-{number}", label, spec_of(found, f"{title} ({unit})", highest))
         for number, (label, found) in enumerate(curves)
     ]
     return Row(name, title, unit, panels)
@@ -89,7 +89,7 @@ def _curves(name: str, run: RunLike) -> list[tuple[str, list[float], list[float]
     return found
 
 
-def panel_spec(curves: Sequence[tuple[str, list, list]], axis: str, highest: float) -> dict:
+def spec_of(curves: Sequence[tuple[str, list, list]], axis: str, highest: float) -> dict:
     """The plot of curves (label, times, values), of which none is above `highest`."""
     data = []
     for index, (label, x, y) in enumerate(curves):

@@ -5,17 +5,17 @@ from collections.abc import Callable, Sequence
 from windlass_lab.core.plots.parts import FEW_FLOWS, Panel
 from windlass_lab.core.report.panel_page import Row, Table, render_panels
 from windlass_lab.core.statistics.thin import thin
-from windlass_lab.runs.panels import panel_spec
+from windlass_lab.runs.panels import spec_of
 from windlass_lab.worlds import figures
 from windlass_lab.worlds.names import TITLES
 from windlass_lab.worlds.outline import Flow, Outline
 from windlass_lab.worlds.report import (
     FLOW_HEADINGS,
     QUEUE_HEADINGS,
+    VERDICT_HEADINGS,
     flow_rows,
-    judged,
     queue_rows,
-    sentence,
+    verdict_rows,
 )
 from windlass_lab.worlds.run import World
 
@@ -30,8 +30,14 @@ def render(outline: Outline, worlds: Sequence[World]) -> str:
     """The page. The plots are of the first run of each world, the figures the means of all."""
     title = f"{outline.name}: {', '.join(TITLES[world.name] for world in worlds)}"
     rows = [row for row in _rows(outline, worlds) if row.panels]
-    table = Table("Flows", FLOW_HEADINGS, flow_rows(outline, worlds))
-    return render_panels(title, _facts(outline, worlds), rows, table)
+    tables = [
+        Table("Flows", FLOW_HEADINGS, flow_rows(outline, worlds)),
+        Table("Queueing delay at the bottleneck", QUEUE_HEADINGS, queue_rows(worlds)),
+        Table("Beside the simulator", VERDICT_HEADINGS, verdict_rows(outline, worlds)),
+    ]
+    return render_panels(
+        title, _facts(outline, worlds), rows, *(table for table in tables if table.rows)
+    )
 
 
 def _facts(outline: Outline, worlds: Sequence[World]) -> list[str]:
@@ -40,13 +46,6 @@ def _facts(outline: Outline, worlds: Sequence[World]) -> list[str]:
         f"{outline.duration_s:g} s, figures from {outline.steady_from_s:g} s on; "
         + ("one run in each world." if count == 1 else f"means of {count} runs in each world.")
     ]
-    for row in queue_rows(worlds):
-        cells = (
-            f"{heading.lower() if heading[0] != 'p' else heading} {cell}"
-            for heading, cell in zip(QUEUE_HEADINGS[1:], row[1:], strict=True)
-        )
-        facts.append(f"Queueing delay at the bottleneck, {row[0]}: {', '.join(cells)}.")
-    facts += [sentence(world, verdict) for world, verdict in judged(outline, worlds)]
     facts += [f"{TITLES[world.name]}: {note}" for world in worlds for note in world.notes]
     if len(outline.flows) > FEW_FLOWS:
         facts.append(f"The plots show the first {FEW_FLOWS} of {len(outline.flows)} flows.")
@@ -120,7 +119,7 @@ def _queue_row(
 def _row(name: str, title: str, unit: str, curves: dict[str, list[Curve]]) -> Row:
     highest = max((max(y, default=0) for found in curves.values() for _, _, y in found), default=1)
     panels = [
-        Panel(f"{name}-{number}", label, panel_spec(found, f"{title} ({unit})", highest))
+        Panel(f"{name}-{number}", label, spec_of(found, f"{title} ({unit})", highest))
         for number, (label, found) in enumerate(curves.items())
     ]
     return Row(name, title, unit, panels)

@@ -15,9 +15,10 @@ FLOW_HEADINGS = (
     *("Mean SRTT (ms)", "Retransmitted"),
 )
 QUEUE_HEADINGS = (
-    *("Queueing delay", "Mean (ms)", *(f"p{p} (ms)" for p in PERCENTILES), "Max (ms)"),
+    *("World", "Mean (ms)", *(f"p{p} (ms)" for p in PERCENTILES), "Max (ms)"),
     *("Mean queue (packets)", "Marks", "Drops", "Utilisation"),
 )
+VERDICT_HEADINGS = ("Figure", "World", "Found", "Simulator", "Difference", "Allowed", "Verdict")
 
 
 def flow_rows(outline: Outline, worlds: Sequence[World]) -> list[list[str]]:
@@ -66,24 +67,31 @@ def judged(outline: Outline, worlds: Sequence[World]) -> Iterator[tuple[World, V
                 yield world, verdict
 
 
-def sentence(world: World, verdict: Verdict) -> str:
-    """A verdict in a line."""
-    word = "ok" if verdict.holds else "apart"
-    return (
-        f"{word}: {verdict.what}: {TITLES[world.name]} {figure(verdict.found)}, simulator "
-        f"{figure(verdict.simulated)} {verdict.unit}: {verdict.apart:+.1%}, "
-        f"allowed ±{verdict.allowed:.0%}"
-    )
+def verdict_rows(outline: Outline, worlds: Sequence[World]) -> list[list[str]]:
+    """A row for each figure that is judged."""
+    return [
+        [
+            f"{verdict.what} ({verdict.unit})",
+            TITLES[world.name],
+            figure(verdict.found),
+            figure(verdict.simulated),
+            f"{verdict.apart:+.1%}",
+            f"±{verdict.allowed:.0%}",
+            "ok" if verdict.holds else "apart",
+        ]
+        for world, verdict in judged(outline, worlds)
+    ]
 
 
 def as_text(outline: Outline, worlds: Sequence[World]) -> str:
-    """Two tables, the verdicts, and what each world leaves out."""
+    """The tables, and the keys that each world leaves out."""
     flows = [FLOW_HEADINGS, *flow_rows(outline, worlds)]
     parts = [numbers.table(flows, range(3, len(FLOW_HEADINGS)))]
     if queues := queue_rows(worlds):
-        parts.append(numbers.table([QUEUE_HEADINGS, *queues], range(1, len(QUEUE_HEADINGS))))
-    lines = [sentence(world, verdict) for world, verdict in judged(outline, worlds)]
-    lines += [f"{world.name}: {note}" for world in worlds for note in world.notes]
-    if lines:
-        parts.append("\n".join(lines))
+        table = numbers.table([QUEUE_HEADINGS, *queues], range(1, len(QUEUE_HEADINGS)))
+        parts.append(f"Queueing delay at the bottleneck\n{table}")
+    if found := verdict_rows(outline, worlds):
+        parts.append(numbers.table([VERDICT_HEADINGS, *found], range(2, 6)))
+    if notes := [f"{world.name}: {note}" for world in worlds for note in world.notes]:
+        parts.append("\n".join(notes))
     return "\n\n".join(parts)
