@@ -9,6 +9,7 @@ import pytest
 from windlass_lab.cli import main
 from windlass_lab.core.errors import LabError
 from windlass_lab.runs.run import Run
+from windlass_lab.testbed import load
 from windlass_lab.worlds import figures, judge, outline
 from windlass_lab.worlds.figures import Figures, FlowFigures
 from windlass_lab.worlds.names import KERNEL, TOU
@@ -294,6 +295,35 @@ def test_the_simulator_alone_needs_no_root_and_no_binary(tmp_path, capsys):
     assert "Beside the simulator" not in page
     assert (out / "sim/summary.json").is_file()
     assert (out / "sim/flow-one.csv").is_file()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["four_rtts_newecn", "four_rtts_reno", "mix_3new_3ecn", "mix_3new_3reno", "single_newecn"],
+)
+def test_a_scenario_gives_the_experiment_that_a_testbed_has_by_hand(repository, name):
+    file = repository / f"experiments/new-ecn/kernel/{name}.toml"
+    by_hand = load.load(repository / f"lab/testbeds/{name}.toml")
+    found = plan(outline.read(file), file.parent, KERNEL, KERNELS).experiment
+    for one, two in zip(found.flows, by_hand.flows, strict=True):
+        assert (one.name, one.controller, one.mss) == (two.name, two.controller, two.mss)
+        assert one.start_s == pytest.approx(two.start_s)
+        assert one.rtt_min_ms == pytest.approx(two.rtt_min_ms)
+    assert (found.duration_s, found.steady_from_s) == (by_hand.duration_s, by_hand.steady_from_s)
+    down = [
+        next(
+            port["down"] for port in link_file(each.programs[0])["ports"] if "rate" in port["down"]
+        )
+        for each in (found, by_hand)
+    ]
+    assert {key: value for key, value in down[0].items() if key != "delay"} == {
+        key: value for key, value in down[1].items() if key != "delay"
+    }
+    for node in by_hand.topology.nodes[:-1]:
+        same = next(each for each in found.topology.nodes if each.name == node.name)
+        ecn = "net.ipv4.tcp_ecn"
+        assert same.sysctls[ecn] == int(node.sysctls[ecn])
+        assert same.sysctls["net.ipv4.tcp_timestamps"] == 0
 
 
 def test_the_scenarios_of_the_two_worlds_run_on_a_kernel(repository):
