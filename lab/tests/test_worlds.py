@@ -10,10 +10,10 @@ from windlass_lab.cli import main
 from windlass_lab.core.errors import LabError
 from windlass_lab.runs.run import Run
 from windlass_lab.testbed import load
-from windlass_lab.worlds import figures, judge, outline
+from windlass_lab.worlds import figures, judge, outline, tou
 from windlass_lab.worlds.figures import Figures, FlowFigures
 from windlass_lab.worlds.names import KERNEL, TOU
-from windlass_lab.worlds.plan import TOU_CONTROLLERS, plan
+from windlass_lab.worlds.plan import plan
 
 KERNELS = ("reno", "cubic", "new_ecn")
 GOOD = """\
@@ -53,7 +53,7 @@ access = { delay = "1ms" }
 
 
 def planned(text: str, world: str = KERNEL, *overrides: str, folder: Path = Path()):
-    there = KERNELS if world == KERNEL else TOU_CONTROLLERS
+    there = KERNELS if world == KERNEL else tou.CONTROLLERS
     return plan(outline.parse("my.toml", text, overrides), folder, world, there)
 
 
@@ -231,11 +231,13 @@ def test_a_scenario_without_a_profile_is_noted_at_its_flow():
 
 
 def test_over_tou_segments_have_the_same_size_on_the_wire():
-    found = planned(GOOD, TOU, "flows.0.ecn=true", "flows.0.rack=true")
+    found = planned(
+        GOOD, TOU, "flows.0.ecn=true", "flows.0.rack=true", 'flows.1.receiver={buffer="64KiB"}'
+    )
     one, two = found.experiment.flows
     assert (one.app, one.controller, one.mss) == ("tou", "reno", 1456)
     assert one.client_options == ["--profile", "linux", "--ecn"]
-    assert two.server_options == ["--profile", "linux"]
+    assert two.server_options == ["--profile", "linux", "--receive-buffer", "64KiB"]
     assert [note.partition(": ")[2] for note in found.notes] == [
         "flows.0.rack: simulator only: `windlass tou perf` has no such flag"
     ]

@@ -7,6 +7,7 @@ its own for is a note beside the results.
 from collections.abc import Collection, Iterator, Mapping
 
 from windlass_lab.core.errors import LabError
+from windlass_lab.worlds import tou
 from windlass_lab.worlds.names import KERNEL, TOU
 from windlass_lab.worlds.outline import Flow, Outline
 
@@ -30,7 +31,7 @@ _WHERE_AND_WHEN = frozenset(
 _KERNEL_KEYS = _WHERE_AND_WHEN | {
     *("initial_window", "ecn_fallback", "timestamps", "sack", "window_scaling", "receiver.ecn"),
 }
-_TOU_KEYS = _WHERE_AND_WHEN | {"profile", "pacing", "receiver.echo"}
+_TOU_KEYS = _WHERE_AND_WHEN | tou.KEYS
 # The settings under which the simulator does as Linux does.
 _LINUX = {
     "profile": "linux",
@@ -130,10 +131,7 @@ def _root_notes(outline: Outline) -> Iterator[str]:
 
 
 def _flow_notes(outline: Outline, flow: Flow, world: str) -> Iterator[str]:
-    given = outline.table(flow.key)
-    settings = {key: value for key, value in given.items() if key != "receiver"}
-    receiver = outline.table(f"{flow.key}.receiver")
-    settings |= {f"receiver.{key}": value for key, value in receiver.items()}
+    settings = outline.settings(flow)
     if world == KERNEL and "profile" not in settings:
         yield outline.message(flow.key, "no profile: the kernel has its own TCP, that of linux")
     known = _KERNEL_KEYS if world == KERNEL else _TOU_KEYS

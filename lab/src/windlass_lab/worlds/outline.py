@@ -85,6 +85,13 @@ class Outline:
         found = self.at(key)
         return found if isinstance(found, Mapping) else {}
 
+    def settings(self, flow: Flow) -> dict[str, object]:
+        """The keys that the file has for a flow, those of the receiver as `receiver.KEY`."""
+        given = self.table(flow.key)
+        settings = {key: value for key, value in given.items() if key != "receiver"}
+        receiver = self.table(f"{flow.key}.receiver")
+        return settings | {f"receiver.{key}": value for key, value in receiver.items()}
+
     def message(self, key: str, text: str) -> str:
         """A message about a key, after its place. A key that the file lacks has that of the
         table it would stand in.

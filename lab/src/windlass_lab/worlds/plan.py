@@ -9,7 +9,7 @@ from random import Random
 from windlass_lab.core.errors import LabError
 from windlass_lab.testbed.topology import Experiment, Flow, Route, Topology
 from windlass_lab.testbed.validate import validate
-from windlass_lab.worlds import hosts, keys
+from windlass_lab.worlds import hosts, keys, tou
 from windlass_lab.worlds.names import KERNEL, TOU
 from windlass_lab.worlds.network import Network, network
 from windlass_lab.worlds.outline import Flow as ScenarioFlow
@@ -18,8 +18,6 @@ from windlass_lab.worlds.outline import Outline
 # A segment of the same size on the wire: UDP's and ToU's headers are 24 bytes, TCP's is 20.
 _TOU_HEADERS_MORE = 4
 _LINUX_INITIAL_WINDOW = 10
-# The controllers of `windlass tou perf --cc`, which are the simulator's.
-TOU_CONTROLLERS = ("cubic", "newreno", "reno", "vegas", "new-ecn", "tahoe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +78,13 @@ def _flow(outline: Outline, flow: ScenarioFlow, net: Network, world: str, late_s
 
 
 def _over_tou(outline: Outline, flow: ScenarioFlow, planned: Flow) -> Flow:
-    settings = outline.table(flow.key)
-    profile = settings.get("profile")
-    both = ["--profile", profile] if isinstance(profile, str) else []
-    client = [*both, *(["--ecn"] if flow.ecn else [])]
-    if "pacing" in settings:
-        client.append("--pacing" if settings["pacing"] else "--no-pacing")
-    echo = outline.at(f"{flow.key}.receiver.echo")
-    server = [*both, *(["--ecn-echo", echo] if isinstance(echo, str) else [])]
+    settings = outline.settings(flow)
     return dataclasses.replace(
         planned,
         app=TOU,
         mss=flow.mss - _TOU_HEADERS_MORE,
-        client_options=client,
-        server_options=server,
+        client_options=tou.sender_options(settings, flow.ecn),
+        server_options=tou.receiver_options(settings),
     )
 
 

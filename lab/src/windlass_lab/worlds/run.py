@@ -10,11 +10,11 @@ from windlass_lab.runs import stored
 from windlass_lab.runs.run import Run
 from windlass_lab.testbed import check, controller
 from windlass_lab.testbed import run as testbed
-from windlass_lab.worlds import figures, outline, simulator
+from windlass_lab.worlds import figures, outline, simulator, tou
 from windlass_lab.worlds.figures import Figures
 from windlass_lab.worlds.names import KERNEL, SIM, TOU
 from windlass_lab.worlds.outline import Outline
-from windlass_lab.worlds.plan import TOU_CONTROLLERS, Plan, plan
+from windlass_lab.worlds.plan import Plan, plan
 
 Progress = Callable[[str], None]
 
@@ -71,7 +71,7 @@ def run(request: Request) -> tuple[Outline, list[World]]:
 
 def _plan(request: Request, scenario: Outline, world: str, number: int) -> Plan:
     # New-ECN is loaded for the run, where a flow has it.
-    there = [*check.controllers(), controller.NAME] if world == KERNEL else TOU_CONTROLLERS
+    there = [*check.controllers(), controller.NAME] if world == KERNEL else tou.CONTROLLERS
     return plan(scenario, request.file.parent, world, there, number)
 
 
