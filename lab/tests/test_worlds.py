@@ -100,10 +100,12 @@ def test_routers_in_a_row_are_joined_by_namespaces_that_forward():
     assert programs.keys() == {"link-r1", "link-r2", "link-r3"}
     # The bottleneck is the first hop; its program is the first, as its queue is of the results.
     assert next(iter(programs)) == "link-r1"
-    assert programs["link-r1"].queues == ["r1/down"] == [found.bottleneck]
-    joint = next(p for p in link_file(programs["link-r1"])["ports"] if p["name"] == "r1")
+    assert programs["link-r1"].queues == ["r2/down"] == [found.bottleneck]
+    joint = next(p for p in link_file(programs["link-r1"])["ports"] if p["name"] == "r2")
     assert joint["namespace"] == "{node:r1-r2}"
     assert joint["down"] == {"rate": "10Mbit/s", "delay": "5000000ns"}
+    middle = [port["name"] for port in link_file(programs["link-r2"])["ports"]]
+    assert sorted(middle) == ["d1", "r1", "r3", "s2"]
     hosts = {flow.to: flow.address for flow in found.experiment.flows}
     # Behind r2 are d0, d1, s2 and d2; before it s0 and s1.
     assert len(joint["networks"]) == 4

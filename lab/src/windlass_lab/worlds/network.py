@@ -116,20 +116,20 @@ class _Builder:
         hub.ports.append(link.Port(host, f"{self.addresses[host]}/16", up, down))
 
     def _join(self, each: Link, a: _Hub, b: _Hub) -> None:
-        """The ports of two routers in the namespace between them: what leaves a router for it has
-        the link's path.
+        """The ports of two routers in the namespace between them, each with the name of the
+        other router. Packets that leave a router for it take the link's path.
         """
         self.joints.append(each.name)
         beyond_b = self._behind(each.b, each)
         beyond_a = self._behind(each.a, each)
-        for hub, end, direction, there, back in (
-            (a, each.a, _FORWARD, beyond_b, beyond_a),
-            (b, each.b, _BACKWARD, beyond_a, beyond_b),
+        for hub, other, direction, there, back in (
+            (a, each.b, _FORWARD, beyond_b, beyond_a),
+            (b, each.a, _BACKWARD, beyond_a, beyond_b),
         ):
             hub.ports.append(
-                link.Port(end, "", "{}", self._path(each, direction), back, there, each.name)
+                link.Port(other, "", "{}", self._path(each, direction), back, there, each.name)
             )
-            self._note_queue(each, direction, hub, f"{end}/down")
+            self._note_queue(each, direction, hub, f"{other}/down")
 
     def _behind(self, node: str, but: Link) -> list[str]:
         """The hosts that are reached from a node without a link."""

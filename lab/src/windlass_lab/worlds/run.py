@@ -71,7 +71,7 @@ def run(request: Request) -> tuple[Outline, list[World]]:
 
 def _plan(request: Request, scenario: Outline, world: str, number: int) -> Plan:
     # New-ECN is loaded for the run, where a flow has it.
-    there = [*check.controllers(), controller.NAME] if world == KERNEL else tou.CONTROLLERS
+    there = {*check.controllers(), controller.NAME} if world == KERNEL else tou.CONTROLLERS
     return plan(scenario, request.file.parent, world, there, number)
 
 
