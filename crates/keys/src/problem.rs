@@ -13,6 +13,25 @@ pub enum Position {
     Override(usize),
 }
 
+impl Position {
+    /// The position as messages name it: file, line and column, or the argument of an override. `origin`
+    /// alone for input without lines.
+    pub fn place(self, origin: &str, text: Option<&str>, overrides: &[String]) -> String {
+        match (self, text) {
+            (Position::Offset(offset), Some(text)) => {
+                let before = text.get(..offset).unwrap_or(text);
+                let line = before.matches('\n').count() + 1;
+                let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+                format!("{origin}:{line}:{column}")
+            }
+            (Position::Override(index), _) => {
+                format!("--set {}", overrides.get(index).map_or("", String::as_str))
+            }
+            _ => origin.to_owned(),
+        }
+    }
+}
+
 /// The text of a problem, in its parts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Message {
@@ -104,7 +123,7 @@ impl Problems {
                 && (here.position != Position::Unknown || here.key == there.key)
         });
         let problems = diagnostics.into_iter().map(|diagnostic| Problem {
-            position: shown(origin, text, overrides, diagnostic.location.position),
+            position: diagnostic.location.position.place(origin, text, overrides),
             key: diagnostic.location.key,
             message: diagnostic.message,
         });
@@ -117,22 +136,8 @@ impl Problems {
     }
 }
 
-/// The position as a message shows it.
-fn shown(origin: &str, text: Option<&str>, overrides: &[String], position: Position) -> String {
-    match (position, text) {
-        (Position::Offset(offset), Some(text)) => {
-            let before = text.get(..offset).unwrap_or(text);
-            let line = before.matches('\n').count() + 1;
-            let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
-            format!("{origin}:{line}:{column}")
-        }
-        (Position::Override(index), _) => {
-            format!("--set {}", overrides.get(index).map_or("", String::as_str))
-        }
-        _ => origin.to_owned(),
-    }
-}
-
+            position: diagnostic.location.position.place(origin, text, overrides),
+            key: diagnostic.location.key,
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.position)?;

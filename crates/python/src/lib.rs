@@ -26,6 +26,8 @@ mod _native {
     #[pymodule_export]
     use super::interrupt::{Stop, Stopped};
     #[pymodule_export]
+    use super::outline;
+    #[pymodule_export]
     use super::simulate;
     #[pymodule_export]
     use super::table::Table;
@@ -76,6 +78,20 @@ fn check(
     json(&build(origin, &document)?.finish(&mut ()))
 }
 
+/// A scenario as JSON, checked and with its shorthands resolved, for programs that run it elsewhere.
+#[pyfunction]
+fn outline(origin: &str, text: &str, overrides: Vec<String>) -> PyResult<String> {
+    let registry = Registry::default();
+    let found = match json_of(origin, text) {
+        None => registry.outline_toml(origin, text, &overrides),
+        Some(value) => {
+            registry.outline_json(origin, &value.map_err(PyValueError::new_err)?, &overrides)
+        }
+    };
+    let outline = found.map_err(|problems| PyValueError::new_err(problems.to_string()))?;
+    Ok(outline.to_string())
+}
+
 /// Reads TOML, or JSON if the text begins with a brace. A jitter replaces that of the scenario.
 fn read(
     origin: &str,
@@ -83,11 +99,9 @@ fn read(
     overrides: &[String],
     jitter: Option<&str>,
 ) -> Result<Document, String> {
-    let document = if text.trim_start().starts_with('{') {
-        let json = serde_json::from_str(text).map_err(|error| format!("{origin}: {error}"))?;
-        Registry::default().read_json(origin, &json, overrides)
-    } else {
-        windlass_scenario::from_toml(origin, text, overrides)
+    let document = match json_of(origin, text) {
+        Some(json) => Registry::default().read_json(origin, &json?, overrides),
+        None => windlass_scenario::from_toml(origin, text, overrides),
     };
     let mut document = document.map_err(|problems| problems.to_string())?;
     if let Some(jitter) = jitter {
@@ -101,6 +115,12 @@ fn read(
 struct Observers {
     watch: Watch,
     progress: Progress,
+}
+
+/// The value of a text that begins with a brace, as TOML never does; `None` for another.
+fn json_of(origin: &str, text: &str) -> Option<Result<serde_json::Value, String>> {
+    let is_json = text.trim_start().starts_with('{');
+    is_json.then(|| serde_json::from_str(text).map_err(|error| format!("{origin}: {error}")))
 }
 
 /// Runs once, with the series of flows, of `queues` too, or without any.

@@ -15,6 +15,17 @@ pub struct Document {
     pub seed: u64,
     /// Where the experiment comes from, if the file says so.
     pub source: Option<Source>,
+    /// The keys that its links and flows come from.
+    pub origins: Origins,
+}
+
+/// The keys of a file that the parts of its scenario come from, as dotted paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origins {
+    /// Of each link: the table with its properties, such as `dumbbell.access.0`.
+    pub links: Vec<String>,
+    /// Of each TCP flow: its table, such as `flows.0`.
+    pub flows: Vec<String>,
 }
 
 /// Where an experiment comes from.

@@ -30,6 +30,7 @@ mod document;
 mod inherit;
 mod keys;
 mod names;
+mod outline;
 mod queues;
 mod registry;
 mod resolve;
@@ -39,7 +40,7 @@ mod units;
 mod upgrade;
 mod version;
 
-pub use document::{DEFAULT_SEED, Document, Source};
+pub use document::{DEFAULT_SEED, Document, Origins, Source};
 pub use queues::{QueueKind, QueueRef, Queues};
 pub use registry::Registry;
 pub use resolve::LinkOverTime;

@@ -55,7 +55,10 @@ fn check(name: &str, found: Option<Distribution>, samples: Option<&Vec<u64>>) {
     {
         let exact = sorted[(sorted.len() * per_mille).div_ceil(1000) - 1];
         let error = quantile.as_nanos().abs_diff(exact);
-        assert!(error * 128 <= exact || error < 64, "{name}: {per_mille}: {quantile}, exactly {exact} ns");
+        assert!(
+            error * 128 <= exact || error < 64,
+            "{name}: {per_mille}: {quantile}, exactly {exact} ns"
+        );
     }
 }
 

@@ -31,6 +31,11 @@ def check(origin: str, text: str, overrides: list[str], jitter: str | None) -> s
     scenario.
     """
 
+def outline(origin: str, text: str, overrides: list[str]) -> str:
+    """The scenario as JSON, checked and with its shorthands resolved. Raises `ValueError` with all
+    problems of the scenario.
+    """
+
 class Stop:
     """Ends the simulations that have it."""
 

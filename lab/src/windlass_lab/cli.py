@@ -32,6 +32,7 @@ from windlass_lab.searches import command as searches
 from windlass_lab.surveys import command as surveys
 from windlass_lab.sweeps import command as sweeps
 from windlass_lab.testbed import command as testbed
+from windlass_lab.worlds import command as worlds
 
 EXIT_CODES = """\
 exit status:
@@ -52,6 +53,7 @@ examples:
   windlass-lab reproduce new-ecn/4.3.1 --windlass target/release/windlass
   windlass-lab reproduce new-ecn/kernel --resume
   windlass-lab report out/new-ecn
+  windlass-lab run experiments/worlds/reno.toml --on sim,kernel
   windlass-lab plot out/run
   windlass-lab survey survey/
   windlass-lab testbed check
@@ -126,6 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_report(commands)
     figures.add(commands)
     compare.add(commands)
+    worlds.add(commands, _positive)
     surveys.add(commands)
     sweeps.add(commands, _positive)
     searches.add(commands, _positive)

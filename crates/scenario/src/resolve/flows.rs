@@ -17,27 +17,36 @@ const MAX_FLOWS: usize = 100_000;
 /// The name in place of a host that means one flow from every sender.
 const EACH: &str = "each";
 
+/// TCP flows; of each, its name with its location, and the key of its table.
+#[derive(Default)]
+pub(super) struct TcpFlows {
+    pub flows: Vec<Flow>,
+    pub names: Vec<Located<Name>>,
+    pub origins: Vec<String>,
+}
+
 /// The TCP flows, with `count` and "each" expanded.
 pub(super) fn tcp(
     keys: &[Located<FlowKeys>],
     topology: &Topology,
     duration: Span,
     context: &mut Context,
-) -> (Vec<Flow>, Vec<Located<Name>>) {
-    let (mut flows, mut names) = (Vec::new(), Vec::new());
+) -> TcpFlows {
+    let mut found = TcpFlows::default();
     for (index, keys) in keys.iter().enumerate() {
         let group = group(&keys.value, index, topology, duration, context).unwrap_or_default();
-        if flows.len() + group.len() > MAX_FLOWS {
+        if found.flows.len() + group.len() > MAX_FLOWS {
             context.wrong_at(&keys.location, format!("expected at most {MAX_FLOWS} flows"));
             break;
         }
         let location = keys.value.name.as_ref().map_or(&keys.location, |name| &name.location);
         let name =
             |flow: &Flow| Located { value: Name(flow.name.clone()), location: location.clone() };
-        names.extend(group.iter().map(name));
-        flows.extend(group);
+        found.names.extend(group.iter().map(name));
+        found.origins.extend(group.iter().map(|_| keys.location.key.clone()));
+        found.flows.extend(group);
     }
-    (flows, names)
+    found
 }
 
 fn group(

@@ -8,7 +8,7 @@ mod routes;
 mod tcp;
 mod topology;
 
-use crate::document::{DEFAULT_SEED, Document, Source};
+use crate::document::{DEFAULT_SEED, Document, Origins, Source};
 use crate::keys::{ScenarioKeys, SourceKeys};
 use crate::names::check_unique;
 use crate::queues::{self, Queues};
@@ -30,7 +30,8 @@ pub(crate) fn document(mut keys: ScenarioKeys, context: &mut Context) -> Option<
     let queues = Queues::new(keys.queues.as_ref(), context);
     let topology = Topology::new(&keys, &queues, context)?;
     let duration = keys.duration.value;
-    let (flows, mut names) = flows::tcp(&keys.flows, &topology, duration, context);
+    let flows::TcpFlows { flows, mut names, origins } =
+        flows::tcp(&keys.flows, &topology, duration, context);
     let (udp, udp_names) = flows::udp(&keys.udp, &topology, duration, context);
     names.extend(udp_names);
     let middleboxes = middleboxes::middleboxes(&keys.middleboxes, &topology.nodes, context);
@@ -39,6 +40,7 @@ pub(crate) fn document(mut keys: ScenarioKeys, context: &mut Context) -> Option<
         let location = Location { key: "flows".into(), ..keys.duration.location.clone() };
         context.wrong_at(&location, "missing: expected at least one flow".into());
     }
+    let origins = Origins { links: topology.origins, flows: origins };
     let scenario = Scenario {
         name: keys.name.0,
         description: keys.description.unwrap_or_default(),
@@ -54,7 +56,7 @@ pub(crate) fn document(mut keys: ScenarioKeys, context: &mut Context) -> Option<
         middleboxes,
     };
     let source = keys.source.map(source);
-    Some(Document { scenario, seed: keys.seed.unwrap_or(DEFAULT_SEED), source })
+    Some(Document { scenario, seed: keys.seed.unwrap_or(DEFAULT_SEED), source, origins })
 }
 
 fn source(keys: SourceKeys) -> Source {

@@ -19,10 +19,17 @@ use windlass_sim::model::{Channel, Link, LinkDirection, Loss, NodeId, Reorder, V
 /// More than any experiment needs. Bounds the memory that a mistyped count can take.
 const MAX_HOSTS: usize = 100_000;
 
+/// The keys of the links that a shorthand makes.
+const BOTTLENECK: &str = "dumbbell.bottleneck";
+const BOTTLENECKS: &str = "parking_lot.bottleneck";
+const ACCESS: &str = "parking_lot.access";
+
 /// Nodes and links, and the default receiver of each sender.
 pub(super) struct Topology {
     pub nodes: Vec<String>,
     pub links: Vec<Link>,
+    /// The key of each link's table.
+    pub origins: Vec<String>,
     pub bottleneck: LinkDirection,
     /// Sender and receiver at opposite ends of a shorthand.
     pub pairs: Vec<(NodeId, NodeId)>,
@@ -36,7 +43,7 @@ impl Topology {
         queues: &Queues,
         context: &mut Context,
     ) -> Option<Topology> {
-        let mut builder = Builder { queues, nodes: Vec::new(), links: Vec::new() };
+        let mut builder = Builder { queues, nodes: vec![], links: vec![], origins: vec![] };
         let pairs = match (&keys.dumbbell, &keys.parking_lot, keys.links.first()) {
             (Some(dumbbell), None, None) => builder.dumbbell(dumbbell, context)?,
             (None, Some(parking_lot), None) => builder.parking_lot(&parking_lot.value, context)?,
@@ -65,14 +72,14 @@ impl Topology {
             let message = "`nodes` go with `links`; a shorthand names its own";
             context.wrong_at(&node.location, message.into());
         }
-        let Builder { nodes, links, .. } = builder;
+        let Builder { nodes, links, origins, .. } = builder;
         let components = Components::new(nodes.len(), &links);
         let slowest = if pairs.is_empty() { slowest(&links) } else { 0 };
         let bottleneck = match &keys.bottleneck {
             Some(name) => named_direction(name, &nodes, &links, context)?,
             None => LinkDirection { link: slowest, reverse: false },
         };
-        Some(Topology { nodes, links, bottleneck, pairs, components })
+        Some(Topology { nodes, links, origins, bottleneck, pairs, components })
     }
 }
 
@@ -111,6 +118,7 @@ struct Builder<'a> {
     queues: &'a Queues,
     nodes: Vec<String>,
     links: Vec<Link>,
+    origins: Vec<String>,
 }
 
 impl Builder<'_> {
@@ -119,9 +127,9 @@ impl Builder<'_> {
         self.nodes.len() - 1
     }
 
-    fn link(&mut self, a: NodeId, b: NodeId, path: &PathKeys, context: &mut Context) {
+    fn link(&mut self, a: NodeId, b: NodeId, path: &PathKeys, origin: &str, context: &mut Context) {
         let name = format!("{}-{}", self.nodes[a], self.nodes[b]);
-        self.named_link(name, (a, b), path, path.delay.least(), context);
+        self.named_link(name, (a, b), path, path.delay.least(), origin, context);
     }
 
     fn named_link(
@@ -130,11 +138,13 @@ impl Builder<'_> {
         (a, b): (NodeId, NodeId),
         path: &PathKeys,
         delay: Span,
+        origin: &str,
         context: &mut Context,
     ) {
         let forward = self.forward(path, delay, context);
         let backward = self.backward(path, delay, context);
         self.links.push(Link { name, a, b, forward, backward });
+        self.origins.push(origin.to_owned());
     }
 
     fn forward(&self, path: &PathKeys, delay: Span, context: &mut Context) -> Channel {
@@ -211,7 +221,8 @@ impl Builder<'_> {
                 let (a, b) = if prefix == 's' { (host, router) } else { (router, host) };
                 let name = format!("{}-{}", self.nodes[a], self.nodes[b]);
                 let delay = delay_of(&entry.value, index, count, context);
-                self.named_link(name, (a, b), &entry.value.path, delay, context);
+                let origin = &entry.location.key;
+                self.named_link(name, (a, b), &entry.value.path, delay, origin, context);
                 hosts.push(host);
             }
         }
@@ -233,12 +244,12 @@ impl Builder<'_> {
         let near = self.node("r1".into());
         if dumbbell.receivers.is_empty() {
             let receiver = self.node("d".into());
-            self.link(near, receiver, &dumbbell.bottleneck, context);
+            self.link(near, receiver, &dumbbell.bottleneck, BOTTLENECK, context);
             let senders = self.hosts('s', &dumbbell.access, near, context)?;
             return Some(senders.into_iter().map(|sender| (sender, receiver)).collect());
         }
         let far = self.node("r2".into());
-        self.link(near, far, &dumbbell.bottleneck, context);
+        self.link(near, far, &dumbbell.bottleneck, BOTTLENECK, context);
         let senders = self.hosts('s', &dumbbell.access, near, context)?;
         let receivers = self.hosts('d', &dumbbell.receivers, far, context)?;
         if senders.len() != receivers.len() {
@@ -268,15 +279,15 @@ impl Builder<'_> {
         let routers: Vec<NodeId> =
             (1..=hops + 1).map(|index| self.node(format!("r{index}"))).collect();
         for ends in routers.windows(2) {
-            self.link(ends[0], ends[1], &keys.bottleneck, context);
+            self.link(ends[0], ends[1], &keys.bottleneck, BOTTLENECKS, context);
         }
         let mut pairs = Vec::new();
         for index in 0..=hops {
             let (from, to) = if index == 0 { (0, hops) } else { (index - 1, index) };
             let sender = self.node(format!("s{index}"));
-            self.link(sender, routers[from], &keys.access, context);
+            self.link(sender, routers[from], &keys.access, ACCESS, context);
             let receiver = self.node(format!("d{index}"));
-            self.link(routers[to], receiver, &keys.access, context);
+            self.link(routers[to], receiver, &keys.access, ACCESS, context);
             pairs.push((sender, receiver));
         }
         Some(pairs)
@@ -302,7 +313,8 @@ impl Builder<'_> {
             let name =
                 link.name.clone().unwrap_or(Located { value: default, location: location.clone() });
             let delay = link.path.delay.least();
-            self.named_link(name.value.0.clone(), (a, b), &link.path, delay, context);
+            let name_of = name.value.0.clone();
+            self.named_link(name_of, (a, b), &link.path, delay, &location.key, context);
             names.push(name);
         }
         check_unique(&names, "a link", context);

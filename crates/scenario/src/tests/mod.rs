@@ -6,6 +6,7 @@ use windlass_keys::Choice;
 use windlass_sim::Scenario;
 
 mod bad_input;
+mod outline;
 mod over_time;
 mod versions;
 

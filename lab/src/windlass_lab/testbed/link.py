@@ -13,10 +13,11 @@ LINK = "link"
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """A port in the node of its name, with `address` and its length of prefix.
+    """A port in the node of its name, or in `node`, with `address` and its length of prefix.
 
     `up` is the path of packets from the node, `down` that of packets to it, each an inline table of
-    the link's file; `routes` are the networks behind the link.
+    the link's file; `routes` are the networks behind the link, and `networks` those behind the port
+    (default: its address).
     """
 
     name: str
@@ -24,20 +25,27 @@ class Port:
     up: str
     down: str = ""
     routes: Sequence[str] = ()
+    networks: Sequence[str] = ()
+    node: str = ""
 
     def to_toml(self) -> str:
         """As the link's file has it."""
-        quoted = ", ".join(f'"{route}"' for route in self.routes)
         lines = [
             "[[ports]]",
             f'name = "{self.name}"',
-            f'namespace = "{{node:{self.name}}}"',
-            f'addresses = ["{self.address}"]',
-            *([f"routes = [{quoted}]"] if quoted else []),
+            f'namespace = "{{node:{self.node or self.name}}}"',
+            *_list("addresses", [self.address] if self.address else []),
+            *_list("routes", self.routes),
+            *_list("networks", self.networks),
             f"up = {self.up}",
             *([f"down = {self.down}"] if self.down else []),
         ]
         return "\n" + "\n".join(lines) + "\n"
+
+
+def _list(key: str, items: Sequence[str]) -> list[str]:
+    quoted = ", ".join(f'"{item}"' for item in items)
+    return [f"{key} = [{quoted}]"] if items else []
 
 
 def program(
@@ -45,13 +53,16 @@ def program(
     options: Sequence[str] = (),
     name: str = LINK,
     queues: Sequence[str] = (),
+    head: str = "",
 ) -> Program:
-    """The link between these ports, with options of `windlass link run`."""
+    """The link between these ports, with options of `windlass link run`. `head` are further keys of
+    the whole link, lines of its file.
+    """
     return Program(
         name,
         ["{windlass}", "link", "run", "{file:link.toml}", *options],
-        files={"link.toml": "schema = 1\n" + "".join(port.to_toml() for port in ports)},
-        ready=[f"{port.name}/{port.name}" for port in ports],
+        files={"link.toml": "schema = 1\n" + head + "".join(port.to_toml() for port in ports)},
+        ready=[f"{port.node or port.name}/{port.name}" for port in ports],
         queues=queues,
     )
 

@@ -23,6 +23,7 @@ SUMMARY = "summary.json"
 _LISTEN = "0A"
 _TICK_S = 0.02
 _WARM_S = 0.05
+_SAMPLER_S = 60.0
 
 Progress = Callable[[str], None]
 
@@ -149,10 +150,14 @@ def _start_samplers(
         name = _sampler(node)
         with _samples(bed, node).open("w") as out, bed.log(name).open("w") as log:
             started.append(bed.start(name, node, command, stdout=out, stderr=log))
-    # It writes nothing before there is a connection; that it has entered is what can be seen.
-    for process in started:
-        wait_until(partial(_in_namespace, process), "a sampler did not start")
+    for node in by_node:
+        # On a busy machine an interpreter takes seconds to start.
+        wait_until(partial(_has_begun, bed, node), "a sampler did not start", _SAMPLER_S)
     return started
+
+
+def _has_begun(bed: Testbed, node: str) -> bool:
+    return _samples(bed, node).stat().st_size > 0
 
 
 def _sampler(node: str) -> str:
@@ -297,7 +302,7 @@ def _write_queues(bed: Testbed, experiment: Experiment, start_ns: int, out: Path
 def _read_samples(bed: Testbed, node: str) -> list[Sample]:
     try:
         with _samples(bed, node).open() as file:
-            return [sample.parse_line(line) for line in file]
+            return [sample.parse_line(line) for line in file if line.strip()]
     except (ValueError, TypeError) as error:
         raise RunError(f"sampler in {node}: {bed.complaint(_sampler(node))}") from error
 

@@ -1,7 +1,8 @@
 """Samples the kernel's state of TCP sockets by INET_DIAG, in the namespace that it is run in.
 
 A process and a parser of its own: it runs beside what is measured, on the same cores.
-Writes a line for each socket and sample, columns `COLUMNS`, until SIGTERM.
+Writes an empty line when it begins, then one for each socket and sample, the fields of `Sample`,
+until SIGTERM.
 """
 
 import argparse
@@ -180,6 +181,7 @@ def main(arguments: list[str] | None = None) -> int:
     diag = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_SOCK_DIAG)
     sampler = Sampler(diag, ports)
     slopes = Slopes()
+    print(flush=True)
     due = time.monotonic()
     while not stopped:
         for sample in sampler.sample():

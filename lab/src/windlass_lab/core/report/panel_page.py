@@ -26,8 +26,8 @@ class Table:
     rows: Sequence[Sequence[str]]
 
 
-def render_panels(title: str, facts: Sequence[str], rows: Sequence[Row], table: Table) -> str:
-    """The page; `facts` are lines below its title."""
+def render_panels(title: str, facts: Sequence[str], rows: Sequence[Row], *tables: Table) -> str:
+    """The page; `facts` are lines below its title, and the tables stand below the plots."""
     return (
         environment()
         .get_template("panels.html.j2")
@@ -35,7 +35,7 @@ def render_panels(title: str, facts: Sequence[str], rows: Sequence[Row], table: 
             title=title,
             rows=rows,
             facts=facts,
-            table=table,
+            tables=tables,
             specs=packed_json({panel.id: panel.spec for row in rows for panel in row.panels}),
             library=plotting_library(),
         )

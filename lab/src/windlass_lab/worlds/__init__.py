@@ -1,0 +1,1 @@
+"""One scenario in several worlds: the simulator, this kernel's TCP, and ToU."""

@@ -1,0 +1,5 @@
+"""The names of the worlds."""
+
+SIM, KERNEL, TOU = "sim", "kernel", "tou"
+WORLDS = (SIM, KERNEL, TOU)
+TITLES = {SIM: "simulator", KERNEL: "kernel", TOU: "ToU"}

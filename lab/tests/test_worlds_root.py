@@ -1,0 +1,54 @@
+"""A scenario in three worlds on this machine: a few seconds. Needs root, iperf3 and a windlass with
+`link` and `tou`; otherwise it skips.
+"""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from windlass_lab.core.binary.locate import find_windlass
+from windlass_lab.core.errors import LabError
+from windlass_lab.testbed import check
+
+SECONDS = 3
+
+
+def why_not() -> str:
+    """The first requirement that this machine lacks; empty for none."""
+    try:
+        find_windlass(None)
+    except LabError as error:
+        return str(error)
+    return next((line for needed, line in check.missing() if needed or "iperf3" in line), "")
+
+
+@pytest.mark.root
+def test_one_page_has_all_worlds(tmp_path, repository):
+    if missing := why_not():
+        pytest.skip(missing)
+    out = tmp_path / "out"
+    command = [
+        *(sys.executable, "-m", "windlass_lab", "run"),
+        *(str(repository / "experiments/worlds/reno.toml"), "--on", "sim,kernel,tou"),
+        *("--set", f'duration="{SECONDS}s"', "--set", 'steady_from="1s"', "--out", str(out)),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    page = (out / "worlds.html").read_text()
+    for table in ("Queueing delay at the bottleneck", "Beside the simulator"):
+        assert table in page
+    # A row of each world for its flows and its queue.
+    for title in ("simulator", "kernel", "ToU"):
+        assert page.count(f"<td>{title}</td>") >= 2
+        assert f'<th scope="row">{title}</th>' in page
+    for world in ("sim", "kernel", "tou"):
+        summary = json.loads((out / world / "summary.json").read_text())
+        bits = [
+            flow["packets_per_s"]["steady"] * (flow.get("packet_bytes") or 1448) * 8
+            for flow in summary["flows"]
+        ]
+        # Both flows together fill a good part of the 10 Mbit/s, and no more than that.
+        assert 5e6 < sum(bits) < 10e6, world
+        assert summary["queues"][0]["arrived"] > 0
