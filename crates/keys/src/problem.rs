@@ -136,8 +136,6 @@ impl Problems {
     }
 }
 
-            position: diagnostic.location.position.place(origin, text, overrides),
-            key: diagnostic.location.key,
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.position)?;

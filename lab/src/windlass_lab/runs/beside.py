@@ -96,7 +96,11 @@ class Comparison:
 
     def _row(self, name: str) -> Row:
         title, unit = QUANTITIES[name]
-        found = [{label: (x, y) for label, x, y in curves_of(name, run)} for _, run in self.runs]
+        # The two worlds may name a flow's controller differently, and its name alone pairs it.
+        found = [
+            {label.partition(" (")[0]: (x, y) for label, x, y in curves_of(name, run)}
+            for _, run in self.runs
+        ]
         if name in FLOW_COLUMNS:
             names = [pair.names for pair in self.flows()]
         else:
