@@ -127,9 +127,9 @@ fn a_flows_delay_adds_up_all_queues_of_its_way() {
     let bottleneck = summary.queues[0].queue_delay_ms.expect("data");
     assert!(waited.mean > bottleneck.mean + ms(20.0), "{waited:?} and {bottleneck:?}");
     let network = Span::from_secs_f64(flow.rtt_min_ms / 1e3);
-    // The rest is transmission, and ACKs that the receiver delays.
-    assert!(rtt.p50 > network + waited.p50, "{rtt:?}");
-    assert!(rtt.p50 < network + waited.p50 + ms(25.0), "{rtt:?} and {waited:?}");
+    // The rest is transmission, and ACKs that the receiver delays. RTT is measured once a round trip.
+    assert!(rtt.max > network + waited.p50, "{rtt:?} and {waited:?}");
+    assert!(rtt.max < network + waited.max + ms(25.0), "{rtt:?} and {waited:?}");
 }
 
 fn summary(scenario: &Scenario) -> Summary {
