@@ -6,7 +6,7 @@ use crate::frame::Frame;
 use crate::path::{Path, PathStats};
 use crate::routes::Routes;
 use std::collections::VecDeque;
-use windlass_base::Time;
+use windlass_base::{Sketch, Time};
 
 /// The two paths of a port.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -137,6 +137,16 @@ impl Network {
     /// If there is no such port.
     pub fn average_packets(&self, port: usize, direction: Direction) -> Option<f64> {
         self.path(port, direction).average_packets()
+    }
+
+    /// How long each packet of a path waited, from its arrival at the queue to the beginning of its
+    /// transmission.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such port.
+    pub fn queue_delays(&self, port: usize, direction: Direction) -> &Sketch {
+        self.path(port, direction).queue_delays()
     }
 
     /// The counts of a path so far.

@@ -195,7 +195,7 @@ impl Path {
     }
 
     /// How long each packet waited, from its arrival at the queue to the beginning of its transmission.
-    pub fn queue_delays(&self) -> &Sketch {
+    pub(crate) fn queue_delays(&self) -> &Sketch {
         &self.queue_delays
     }
 

@@ -233,7 +233,7 @@ impl Log {
 
 impl Reported {
     fn delays<'a>(&self, carrier: &'a Carrier) -> &'a Sketch {
-        carrier.network().path(self.port, self.direction).queue_delays()
+        carrier.network().queue_delays(self.port, self.direction)
     }
 
     fn stats(&self, carrier: &Carrier) -> PathStats {
