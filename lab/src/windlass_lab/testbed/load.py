@@ -23,7 +23,7 @@ from windlass_lab.testbed.topology import (
 from windlass_lab.testbed.validate import validate
 
 SCHEMA_VERSION = 1
-# Keys by which a scenario file is told from a testbed's.
+# Keys that distinguish a scenario file from a testbed's.
 _OF_SCENARIOS = frozenset({"dumbbell", "parking_lot", "queues", "defaults"})
 
 Reader = Callable[[object, str], object]

@@ -10,7 +10,7 @@ fn samples_are_kept_from_the_call_on_and_are_those_of_the_path() {
     let mut network = Network::new(2);
     network.host(2).listen(config(), 1).expect("free");
     let [client, server] = network.pair();
-    assert!(network.host(1).rtt_samples(client).is_none(), "nobody asked");
+    assert!(network.host(1).rtt_samples(client).is_none(), "none were asked for");
     assert!(network.host(1).keep_rtt_samples(client));
     let stream = network.host(1).stream_mut(client).expect("there");
     stream.write(&pattern(20_000)).expect("open");
