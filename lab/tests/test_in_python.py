@@ -137,7 +137,7 @@ def test_texts_of_the_html_form_are_escaped_and_a_long_table_is_cut():
 
 
 def test_a_sweep_that_has_not_run_is_run_by_its_plot(scenario):
-    figure = wl.sweep(scenario.with_name("study.toml")).plot(x="rate", y="total")
+    figure = wl.sweep(scenario.with_name("study.toml")).plot(x="rate", y="total_mbit_per_s")
     assert [point["x"] for point in figure.points()] == [10, 20]
 
 
