@@ -23,8 +23,8 @@ table hold for each column that has no other:
   (">= 0.95") or a range ("0.9 to 1.05"): `experiment`, `case`, `key`, `flow`, `quantity`, `kind`,
   `verdict`, `paper`, `by_construction`, `measured`, `sd`, `ratio` (measured over reference). All
   rows that fit must give the same cell.
-- `show`: a format of such fields, by default "{measured:.3f}"; also `published`, `reference`, `low`
-  and `high` (of the interval), `allowed`.
+- `show`: a format of such fields, by default "{measured:.3f}"; also `published`, `reference`,
+  `reference_sd` (of rows since 30 November 2026), `low` and `high` (of the interval), `allowed`.
 - `scale`: a factor; `text`: the cell; `align = "left"`.
 - `count`: patterns. The cell is then of all rows that fit: `n` of them, `met` fit these patterns
   too, which is a `share` of them. `median`, `p5` and `p95` are of their `value`.
@@ -57,7 +57,7 @@ USUAL: dict[str, Any] = {
 }
 PATTERNS = (*USUAL, "experiment", "measured", "sd", "ratio")
 OPTIONS = ("data", "show", "scale", "count", "value", "sd_from", "mark", "text", "align")
-FIGURES = ("measured", "sd", "low", "high", "reference", "published")
+FIGURES = ("measured", "sd", "low", "high", "reference", "reference_sd", "published")
 Row = dict[str, Any]
 
 

@@ -86,6 +86,7 @@ def compared(comparison: dict) -> Row:
     return packed(
         {name: comparison[name] for name in names}
         | {"reference": reference.get("mean"), "measured": measured.get("mean")}
+        | {"reference_sd": reference.get("sd") or None}
         | {"sd": measured.get("sd") or None, "count": measured.get("count")}
         | {"low": low, "high": high, "would_show": float(rise[1]) if rise else None}
         | {name: comparison[name] for name in ("allowed", *USUAL, "by_construction")}
