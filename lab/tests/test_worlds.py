@@ -229,7 +229,8 @@ def test_settings_that_make_the_simulator_as_linux_need_no_note():
 
 def test_a_scenario_without_a_profile_is_noted_at_its_flow():
     notes = planned(GOOD.replace('profile = "linux"\n', "")).notes
-    assert notes[0].startswith("my.toml:6:3: flows.0: no profile: the kernel has its own TCP")
+    # Version 1 of the format means rfc5681 then.
+    assert notes[0] == 'my.toml:6:3: flows.0.profile: simulator only: the kernel is as "linux"'
 
 
 def test_over_tou_segments_have_the_same_size_on_the_wire():

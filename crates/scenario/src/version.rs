@@ -48,10 +48,12 @@ pub(crate) fn name_profiles(root: &mut Node) {
     }
 }
 
+/// The position of the new key is that of its flow.
 fn name_profile(flow: &mut Node, profile: &Node) {
+    let position = flow.position;
     let Value::Table(entries) = &mut flow.value else { return };
     if entries.iter().all(|entry| entry.key != "profile") {
-        let (key, node) = ("profile".to_owned(), profile.clone());
-        entries.push(KeyValue { key, key_position: node.position, node });
+        let (key, node) = ("profile".to_owned(), Node { position, ..profile.clone() });
+        entries.push(KeyValue { key, key_position: position, node });
     }
 }

@@ -131,11 +131,8 @@ def _root_notes(outline: Outline) -> Iterator[str]:
 
 
 def _flow_notes(outline: Outline, flow: Flow, world: str) -> Iterator[str]:
-    settings = outline.settings(flow)
-    if world == KERNEL and "profile" not in settings:
-        yield outline.message(flow.key, "no profile: the kernel has its own TCP, that of linux")
     known = _KERNEL_KEYS if world == KERNEL else _TOU_KEYS
-    for key, value in settings.items():
+    for key, value in outline.settings(flow).items():
         if key not in known and (text := _note(key, value, world)):
             yield outline.message(f"{flow.key}.{key}", text)
 
