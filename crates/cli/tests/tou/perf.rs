@@ -180,16 +180,17 @@ fn the_trace_has_the_columns_of_the_page_and_ends_with_all_bytes() {
 }
 
 #[test]
-fn text_has_a_line_an_interval_and_both_ends() {
+fn text_has_a_line_an_interval_both_ends_and_round_trip_times() {
     let server = server(&[]);
     let address = format!("127.0.0.1:{}", server.port);
     let output = run(&["perf", "client", &address, "--bytes", "50k"]);
     let report = text(&output.stdout);
     let lines: Vec<&str> = report.lines().collect();
-    assert_eq!(lines.len(), 3, "{report}");
+    assert_eq!(lines.len(), 4, "{report}");
     for (line, part) in lines.iter().zip(["cwnd", "sender ", "receiver "]) {
         assert!(line.contains("50.00 kB") && line.contains(part), "{report}");
     }
+    assert!(lines[3].starts_with("RTT in ms") && lines[3].contains("p99.9"), "{report}");
 }
 
 /// Another test is under way: the first client's time has not come when the second one asks.
