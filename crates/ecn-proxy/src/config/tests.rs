@@ -161,7 +161,7 @@ fn each_mistake_is_reported_with_file_line_key_and_expected_value() {
 #[test]
 fn the_schema_knows_every_key() {
     let schema = schema();
-    let file = &schema["$defs"]["File"];
+    let file = &schema["$defs"]["Config"];
     assert_eq!(file["required"], serde_json::json!(["schema"]));
     let keys = file["properties"].as_object().expect("a table");
     let all = FILE.lines().filter_map(|line| line.split_once(" = ")).map(|(key, _)| key);
