@@ -431,6 +431,43 @@ fn check_tells_good_files_from_bad_ones() {
 }
 
 #[test]
+fn check_tells_programs_about_each_file_as_json() {
+    let bench = Bench::new("check-json");
+    fs::write(bench.folder.join("bad.toml"), SCENARIO.replace("\"red\"", "\"rad\""))
+        .expect("writable");
+    let output = bench.windlass(&["sim", "check", "--json", "short.toml", "bad.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    let document = json(&stdout(&output));
+    assert_eq!((&document["kind"], &document["ok"]), (&"sim.check".into(), &false.into()));
+    let [good, bad] = [0, 1].map(|index| &document["files"][index]);
+    let expected = serde_json::json!({
+        "file": "short.toml", "ok": true, "upgraded": false, "warnings": [], "problems": []
+    });
+    assert_eq!(good, &expected);
+    let problem = bad["problems"][0].as_str().expect("one");
+    assert!(problem.starts_with("bad.toml:14:57: dumbbell.bottleneck.queue: expected"), "{bad}");
+}
+
+#[test]
+fn chaos_gives_its_sums_as_json() {
+    let bench = Bench::new("chaos-json");
+    let run = |more: &[&str]| {
+        let text = good(&bench.windlass(&[&["sim", "chaos", "--json"], more].concat()));
+        json(&text)
+    };
+    let document = run(&["--seeds", "3..5"]);
+    assert_eq!(document["kind"], "sim.chaos");
+    assert_eq!(document["seeds"], serde_json::json!({ "first": 3, "end": 5 }));
+    assert_eq!(
+        (&document["sums"]["seeds"], &document["failures"]),
+        (&2.into(), &[(); 0][..].into())
+    );
+    assert!(document["sums"]["packets"].as_u64().is_some_and(|packets| packets > 0), "{document}");
+    let sessions = run(&["--seeds", "0..1", "--traversal"]);
+    assert!(sessions["sums"]["datagrams"].as_u64().is_some_and(|count| count > 0), "{sessions}");
+}
+
+#[test]
 fn a_controller_without_its_signal_is_a_warning_in_text_and_json() {
     let bench = Bench::new("warning");
     let no_ecn = ["--set", "defaults.ecn=false"];
@@ -480,24 +517,6 @@ fn every_experiment_of_the_repository_passes_check() {
     }
     assert_eq!(good(&command.output().expect("starts")).lines().count(), count);
     assert!(count >= 27);
-}
-
-#[test]
-fn schema_completions_and_man_pages_are_printed() {
-    let bench = Bench::new("reference");
-    let schema = json(&good(&bench.windlass(&["sim", "schema"])));
-    assert!(schema["$defs"]["Flow"]["properties"]["controller"].is_object());
-    for shell in ["bash", "zsh", "fish"] {
-        let script = good(&bench.windlass(&["completions", shell]));
-        assert!(script.contains("replicates"), "{shell}");
-    }
-    assert!(good(&bench.windlass(&["man", "sim", "run"])).contains("replicates"));
-    assert!(good(&bench.windlass(&["man"])).contains(".TH windlass"));
-    good(&bench.windlass(&["man", "--out", "pages"]));
-    let pages = bench.file_names("pages");
-    for page in ["windlass.1", "windlass-sim-run.1", "windlass-tou-perf-client.1"] {
-        assert!(pages.iter().any(|name| name == page), "{page} in {pages:?}");
-    }
 }
 
 /// Appendix A of the New-ECN paper, measured again: fairness at least 0.98, windows within 10 %.

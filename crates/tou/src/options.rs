@@ -17,11 +17,13 @@ const MSS: u16 = 1456;
 /// Options for connections, listeners and ports. Start from the default and change single fields:
 ///
 /// ```
-/// let options = windlass_tou::Options {
-///     congestion: windlass_tou::congestion("new-ecn")?,
-///     ecn: true,
-///     ..Default::default()
-/// };
+/// use windlass_tou::{Options, TouListener, TouStream, congestion};
+///
+/// let listener = TouListener::bind("127.0.0.1:0")?;
+/// let options = Options { congestion: congestion("new-ecn")?, ecn: true, ..Default::default() };
+/// let client = TouStream::connect_with(listener.local_addr()?, &options)?;
+/// let (server, _) = listener.accept()?;
+/// assert!(client.info()?.ecn && server.info()?.ecn);
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -40,7 +42,8 @@ pub struct Options {
     pub receive_buffer: u64,
     /// Send small segments at once, without Nagle's algorithm (RFC 9293 §3.7.4). Default: off.
     pub nodelay: bool,
-    /// Offer ECN, and accept the offers of peers (RFC 3168). Default: off.
+    /// Offer ECN (RFC 3168 §6.1.1). A listener accepts the offers of peers without it, like Linux with
+    /// `net.ipv4.tcp_ecn = 2`. Default: off.
     pub ecn: bool,
     /// How the receiver echoes CE marks. A peer with New-ECN needs
     /// [`OncePerCe`](EcnEcho::OncePerCe). Default: [`UntilCwr`](EcnEcho::UntilCwr).
@@ -120,7 +123,7 @@ impl Options {
 
     /// The engine's configuration for [`Endpoint::listen`](crate::Endpoint::listen).
     pub fn listening_config(&self) -> Config {
-        self.config()
+        self.config().with(|c| c.ecn.enabled = true)
     }
 
     /// The configuration of a connection with `peer`.

@@ -164,7 +164,7 @@ impl TouSocket {
     /// # Errors
     /// [`ErrorKind::AddrInUse`] if the port listens already.
     pub fn listen(&self) -> io::Result<TouListener> {
-        let config = self.options.config();
+        let config = self.options.listening_config();
         let backlog = self.options.backlog;
         let listens = self.port.with(|state, _| state.endpoint.listen(config, backlog));
         listens.map_err(|error| io::Error::new(ErrorKind::AddrInUse, error))?;

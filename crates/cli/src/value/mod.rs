@@ -17,7 +17,8 @@ mod quantity;
 pub(crate) use host_port::{HostPort, Local};
 pub(crate) use loss::{LossKeys, parse_loss};
 pub(crate) use name::{
-    VARIANTS, parse_cc, parse_echo, parse_profile, parse_rto_rule, parse_test, parse_variant,
+    Named, VARIANTS, echo_names, parse_echo, parse_profile, parse_rto_rule, parse_test,
+    parse_variant, profile_names, rto_rule_names,
 };
 pub(crate) use number::{parse_count, parse_seed, parse_seeds, whole};
 pub(crate) use over_time::{

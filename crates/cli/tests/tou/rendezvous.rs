@@ -279,6 +279,10 @@ fn a_key_file_that_is_named_is_made_by_no_command_but_key() {
     assert!(text(&output.stderr).contains(&format!("there is no key file {missing}")));
     assert!(!std::path::Path::new(&missing).exists());
     // This one does, beside the configuration that names it.
-    assert!(run(&["key", "--config", &config]).status.success());
+    let output = run(&["key", "--config", &config, "--json"]);
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((&document["kind"], &document["file"]), (&"tou.key".into(), &(*missing).into()));
+    let printed = text(&run(&["key", "--config", &config]).stdout);
+    assert_eq!(document["key"], printed.trim());
     assert!(std::path::Path::new(&missing).exists());
 }

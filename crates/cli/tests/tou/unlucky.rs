@@ -67,6 +67,26 @@ fn a_second_rendezvous_helps_when_the_first_is_dead() {
     assert!(began.elapsed() < SEARCH, "{:?}", began.elapsed());
 }
 
+/// The search for a path goes on for half a minute; the user learns sooner what is wrong.
+#[test]
+fn an_unreachable_rendezvous_is_named_long_before_the_search_ends() {
+    let folder = Folder::new();
+    let silent = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let via = format!("{}/{}", silent.local_addr().expect("bound"), dead_port());
+    let service = format!("echo@{}", unknown_key(&folder));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+    command.args(["tou", "pipe", &service, "--via", &via, "--key", &folder.key("own")]);
+    command.args(["--config", "/dev/null"]).stdin(Stdio::null()).stdout(Stdio::null());
+    let began = Instant::now();
+    let pipe = Background::start(command);
+    pipe.wait_for("no answer after 3 s");
+    let waited = began.elapsed();
+    assert!(Duration::from_secs(3) <= waited && waited < SEARCH / 2, "{waited:?}");
+    // It goes on trying: a rendezvous may be started again.
+    pipe.wait_for("the rendezvous does not answer");
+    assert!(began.elapsed() >= SEARCH - Duration::from_secs(1), "{:?}", began.elapsed());
+}
+
 #[test]
 fn a_rendezvous_that_does_not_know_the_peer_is_not_the_last_word() {
     let folder = Folder::new();

@@ -23,6 +23,21 @@ pub(super) fn default_folder() -> Option<std::path::PathBuf> {
     Some(windlass_identity::default_path()?.with_file_name("running"))
 }
 
+#[cfg(windows)]
+pub(super) fn folders_of_others() -> Vec<std::path::PathBuf> {
+    Vec::new()
+}
+
+#[cfg(windows)]
+pub(super) fn user_of(_: &Path) -> Option<String> {
+    None
+}
+
+#[cfg(windows)]
+pub(super) fn network_namespace() -> Option<String> {
+    None
+}
+
 /// Makes the folder, with the access list of the user's profile.
 #[cfg(windows)]
 pub(super) fn create_folder(folder: &Path) -> io::Result<()> {

@@ -33,6 +33,12 @@ pub struct Status {
     pub command: String,
     /// The process.
     pub pid: u32,
+    /// The user whose socket it is, by name or number; [`query`] fills it in. `None` on Windows.
+    #[serde(default)]
+    pub user: Option<String>,
+    /// The network namespace that it runs in: see [`network_namespace`].
+    #[serde(default)]
+    pub namespace: Option<String>,
     /// Seconds since it began.
     pub uptime_s: u64,
     /// This host's public key.
@@ -135,6 +141,17 @@ pub fn default_folder() -> Option<PathBuf> {
     system::default_folder()
 }
 
+/// The folders of all users that this user may ask: root asks everyone's, others their own.
+pub fn all_folders() -> Vec<PathBuf> {
+    default_folder().into_iter().chain(system::folders_of_others()).collect()
+}
+
+/// The network namespace of this process: its name among those of `ip netns`, else its number as
+/// `/proc/self/ns/net` has it, such as `net:[4026531840]`. `None` where there are no namespaces.
+pub fn network_namespace() -> Option<String> {
+    system::network_namespace()
+}
+
 /// A socket at which a command tells its status. Dropping the value removes it.
 #[derive(Debug)]
 pub struct StatusSocket(PathBuf);
@@ -181,5 +198,6 @@ pub fn query(folder: &Path) -> io::Result<Vec<Status>> {
 }
 
 fn ask(path: &Path) -> Option<Status> {
-    serde_json::from_slice(&system::ask(path, ANSWER_LEN_MAX)?).ok()
+    let status: Status = serde_json::from_slice(&system::ask(path, ANSWER_LEN_MAX)?).ok()?;
+    Some(Status { user: system::user_of(path), ..status })
 }

@@ -17,6 +17,46 @@ pub(super) fn default_folder() -> Option<PathBuf> {
     runtime.filter(|path| path.is_absolute()).map(|path| path.join("windlass/tou"))
 }
 
+/// Of root the folders of the users that are logged in, else none.
+pub(super) fn folders_of_others() -> Vec<PathBuf> {
+    if !rustix::process::geteuid().is_root() {
+        return Vec::new();
+    }
+    let users = fs::read_dir("/run/user").into_iter().flatten().flatten();
+    users.map(|user| user.path().join("windlass/tou")).filter(|path| path.is_dir()).collect()
+}
+
+/// The owner of a socket, by name or number.
+pub(super) fn user_of(path: &Path) -> Option<String> {
+    let number = fs::symlink_metadata(path).ok()?.uid().to_string();
+    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    // passwd(5): name:password:UID:...
+    let name = users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == number).then(|| name.to_owned())
+    });
+    name.or(Some(number))
+}
+
+/// See [`super::network_namespace`].
+pub(super) fn network_namespace() -> Option<String> {
+    let own = Path::new("/proc/self/ns/net");
+    let number = fs::read_link(own).ok()?.to_str()?.to_owned();
+    let identity = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    let own = identity(own);
+    let named = fs::read_dir("/run/netns").into_iter().flatten().flatten();
+    let named = named.map(|entry| entry.path()).find(|path| own.is_some() && identity(path) == own);
+    let name = named.and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
+    name.or(Some(number))
+}
+
+/// Whether the folder of a socket is this user's.
+fn is_own(path: &Path) -> bool {
+    let owner = path.parent().and_then(|folder| fs::symlink_metadata(folder).ok());
+    owner.is_some_and(|owner| owner.uid() == rustix::process::geteuid().as_raw())
+}
+
 /// Makes the folder for this user alone.
 pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -49,9 +89,12 @@ pub(super) fn serve(
 /// The answer of a command, of at most `len_max` bytes. Removes the socket of one that was killed.
 pub(super) fn ask(path: &Path, len_max: u64) -> Option<Vec<u8>> {
     let stream = match UnixStream::connect(path) {
-        // No process listens: it was killed.
+        // No process listens: it was killed. In another user's folder root removes nothing: that user
+        // could lead it to another file.
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-            let _ = fs::remove_file(path);
+            if is_own(path) {
+                let _ = fs::remove_file(path);
+            }
             return None;
         }
         stream => stream.ok()?,

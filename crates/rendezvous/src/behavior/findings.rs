@@ -4,6 +4,7 @@ use super::probe::Answer;
 use super::wire::Kind;
 use super::{Dependence, Outcome};
 use Dependence::{Address, AddressAndPort, Independent};
+use std::fmt;
 use std::net::SocketAddr;
 use windlass_nat::theory::{Access, outcome};
 
@@ -16,15 +17,59 @@ pub struct Findings {
     pub local: SocketAddr,
     /// The host's address as the server sees it; `None` if the server did not answer.
     pub mapped: Option<SocketAddr>,
-    /// How external endpoints depend on the remote one; `None` if the server has no second address.
+    /// How external endpoints depend on the remote one; `None` if it is unknown:
+    /// [`Findings::mapping_unknown`].
     pub mapping: Option<Dependence>,
-    /// How the filter depends on the remote endpoint; `None` if the server has no second address, or
-    /// does not answer from it.
+    /// How the filter depends on the remote endpoint; `None` if it is unknown:
+    /// [`Findings::filtering_unknown`].
     pub filtering: Option<Dependence>,
     /// Whether the host reaches its own mapped address; `None` if there is no translation, or if
     /// mapping and filter may have hidden it.
     pub hairpin: Option<bool>,
     pub(super) towards_address: Option<SocketAddr>,
+    /// The server's second address and port.
+    pub(super) other: Option<SocketAddr>,
+}
+
+/// Why a property is unknown.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unknown {
+    /// The server has one address only. The tests need two.
+    NoSecondAddress,
+    /// The server does not answer at this address of its own.
+    NoAnswer(SocketAddr),
+    /// The server answers from where it was asked: it ignores CHANGE-REQUEST (RFC 5780 section 7.2).
+    ChangeIgnored,
+    /// A packet that did not come back tells nothing: the NAT's filter may have dropped it, as the
+    /// mapping depends on the peer or is unknown.
+    MayBeFiltered,
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const OTHER_SERVER: &str = "Ask a rendezvous with --alternate, or another STUN server with two addresses (RFC 5780).";
+        match self {
+            Unknown::NoSecondAddress => {
+                write!(f, "the server has one address only, and the test needs two. {OTHER_SERVER}")
+            }
+            Unknown::NoAnswer(address) => write!(
+                f,
+                "the server did not answer at {address}. Does a firewall before it drop UDP to that \
+                 address, or does this host's? Packets may also have been lost: try again."
+            ),
+            Unknown::ChangeIgnored => write!(
+                f,
+                "the server did not answer from its second address or port, although asked to \
+                 (CHANGE-REQUEST). {OTHER_SERVER}"
+            ),
+            Unknown::MayBeFiltered => f.write_str(
+                "no packet to the own address came back, but the NAT's filter may have dropped it, as \
+                 the mapping depends on the peer or is unknown. No other server would tell: hosts behind \
+                 this same NAT try each other's own addresses, and a relay.",
+            ),
+        }
+    }
 }
 
 /// A kind of peer, for the table of the paths that a host can have.
@@ -58,6 +103,7 @@ impl Findings {
             filtering: None,
             hairpin: None,
             towards_address: None,
+            other: None,
         }
     }
 
@@ -83,6 +129,41 @@ impl Findings {
         Some(PEERS.into_iter().map(peer).collect())
     }
 
+    /// Why the mapping is unknown; `None` if it is known, or the server did not answer at all.
+    pub fn mapping_unknown(&self) -> Option<Unknown> {
+        if self.mapped.is_none() || self.mapping.is_some() {
+            return None;
+        }
+        Some(match (self.other, self.towards_address) {
+            (None, _) => Unknown::NoSecondAddress,
+            // RFC 5780, section 4.3: test II asks at the other address and the same port, III at both.
+            (Some(other), None) => {
+                Unknown::NoAnswer(SocketAddr::new(other.ip(), self.server.port()))
+            }
+            (Some(other), Some(_)) => Unknown::NoAnswer(other),
+        })
+    }
+
+    /// Why the filtering is unknown, as [`Findings::mapping_unknown`].
+    pub fn filtering_unknown(&self) -> Option<Unknown> {
+        if self.mapped.is_none() || self.filtering.is_some() {
+            return None;
+        }
+        Some(self.other.map_or(Unknown::NoSecondAddress, |_| Unknown::ChangeIgnored))
+    }
+
+    /// Why hairpinning is unknown; `None` without a translation too.
+    pub fn hairpin_unknown(&self) -> Option<Unknown> {
+        if !self.is_translated() || self.hairpin.is_some() {
+            return None;
+        }
+        Some(match self.mapping {
+            // Then the test was not made: the second port has learned no address.
+            Some(Independent) => Unknown::NoAnswer(self.server),
+            _ => Unknown::MayBeFiltered,
+        })
+    }
+
     /// One or two sentences on what the findings mean.
     pub fn meaning(&self) -> &'static str {
         match (self.mapped, self.mapping, self.filtering) {
@@ -103,10 +184,7 @@ impl Findings {
                 "Each peer sees another port, and everyone may answer. Most peers with a filter by \
                  port need a relay."
             }
-            _ => {
-                "The server has no second address, so it cannot find out how the NAT maps and \
-                 filters."
-            }
+            _ => "Which sessions are direct follows from mapping and filtering, and is unknown.",
         }
     }
 

@@ -22,7 +22,7 @@ mod probe;
 mod run;
 mod wire;
 
-pub use findings::{Findings, Peer};
+pub use findings::{Findings, Peer, Unknown};
 pub use run::discover;
 pub use windlass_nat::Dependence;
 pub use windlass_nat::theory::Outcome;
@@ -82,8 +82,6 @@ pub struct Discovery {
     phase: Phase,
     probes: Vec<Probe>,
     rto: Span,
-    /// The server's second address and port.
-    other: Option<SocketAddr>,
     second_mapped: Option<SocketAddr>,
     findings: Findings,
 }
@@ -98,7 +96,6 @@ impl Discovery {
             phase: Phase::Contact,
             probes: vec![],
             rto: INITIAL_RTO,
-            other: None,
             second_mapped: None,
             findings: Findings::new(server, local),
         };
@@ -180,13 +177,13 @@ impl Discovery {
             Phase::Filtering => {
                 self.start(now, Test::SecondMapping, Socket::Second, server);
                 // RFC 5780, section 4.4: tests II and III, before other addresses are contacted.
-                if self.other.is_some() {
+                if self.findings.other.is_some() {
                     self.start(now, Test::FilterAddress, Socket::First, server);
                     self.start(now, Test::FilterPort, Socket::First, server);
                 }
             }
             Phase::Mapping => {
-                let Some(other) = self.other else { return };
+                let Some(other) = self.findings.other else { return };
                 // RFC 5780, section 4.3: tests II and III.
                 let second_address = SocketAddr::new(other.ip(), server.port());
                 self.start(now, Test::MappingAddress, Socket::First, second_address);
@@ -214,7 +211,7 @@ impl Discovery {
             Test::Contact => {
                 self.findings.mapped = mapped;
                 let other = answer.and_then(|answer| answer.message.other);
-                self.other = other.filter(|other| self.is_second_address(*other));
+                self.findings.other = other.filter(|other| self.is_second_address(*other));
             }
             Test::SecondMapping => self.second_mapped = mapped,
             Test::FilterAddress => {

@@ -21,6 +21,8 @@ enum Server {
     Full,
     /// It has a second address, and ignores CHANGE-REQUEST.
     Stubborn,
+    /// Two addresses, of which a firewall hides the second.
+    HalfDead,
     /// One address.
     Plain,
     Silent,
@@ -44,13 +46,14 @@ impl Server {
         let (main, other) = (endpoint(MAIN), endpoint(OTHER));
         let second = MappedSocketAddr::new(other);
         let second = second.to_raw(AttributeType::new(0x802c));
-        if matches!(self, Server::Full | Server::Stubborn) {
+        if matches!(self, Server::Full | Server::HalfDead | Server::Stubborn) {
             answer.add_attribute(&second).expect("once");
         }
         let asked = request.raw_attribute(AttributeType::new(0x0003));
         let flags = asked.map_or(0, |raw: RawAttribute<'_>| raw.value[3]);
         let source = match (self, flags) {
             (Server::Silent, _) => return None,
+            (Server::HalfDead, _) if to.ip() == other.ip() || flags != 0 => return None,
             (Server::Full, 6) => other,
             (Server::Full, 2) => SocketAddr::new(main.ip(), other.port()),
             _ => to,
@@ -213,6 +216,23 @@ fn a_server_that_ignores_change_requests_does_not_make_the_filter_look_open() {
     let settings = config(Dependence::Address, Dependence::AddressAndPort, true);
     let found = World::new(Some(settings), Server::Stubborn, 0.0, 1).discover();
     assert_eq!((found.mapping, found.filtering), (Some(Dependence::Address), None));
+}
+
+#[test]
+fn an_unknown_finding_has_its_reason() {
+    let symmetric = config(Dependence::AddressAndPort, Dependence::AddressAndPort, false);
+    let reasons = |server| {
+        let found = World::new(Some(symmetric.clone()), server, 0.0, 1).discover();
+        [found.mapping_unknown(), found.filtering_unknown(), found.hairpin_unknown()]
+    };
+    let may_be_filtered = Some(Unknown::MayBeFiltered);
+    assert_eq!(reasons(Server::Full), [None, None, may_be_filtered]);
+    assert_eq!(reasons(Server::Stubborn), [None, Some(Unknown::ChangeIgnored), may_be_filtered]);
+    let none = Some(Unknown::NoSecondAddress);
+    assert_eq!(reasons(Server::Plain), [none, none, may_be_filtered]);
+    let half = Some(Unknown::NoAnswer(endpoint("203.0.113.11:3478")));
+    assert_eq!(reasons(Server::HalfDead), [half, None, may_be_filtered]);
+    assert_eq!(reasons(Server::Silent), [None; 3]);
 }
 
 #[test]

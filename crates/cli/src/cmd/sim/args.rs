@@ -2,12 +2,12 @@
 
 use super::model_args::{ModelParameters, parse_positive, parse_share, parse_thresholds};
 use crate::live::KEYS_HELP;
-use crate::registry::controller;
+use crate::registry::{controller, controller_names};
 use crate::value::{
-    VARIANTS, parse_count, parse_nonzero_time, parse_probability, parse_rate, parse_seed,
+    Named, VARIANTS, parse_count, parse_nonzero_time, parse_probability, parse_rate, parse_seed,
     parse_seeds, parse_time, parse_variant, whole,
 };
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueHint};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -74,7 +74,8 @@ Example: windlass sim batch requests.jsonl --jobs 8 > results.jsonl";
 const CHECK_HELP: &str = "\
 Examples:
   windlass sim check experiments/*/*.toml
-  windlass sim check --upgrade mine.toml    # schema = 1 becomes schema = 2";
+  windlass sim check --upgrade mine.toml    # schema = 1 becomes schema = 2
+  windlass sim check --json mine.toml       # for editors and CI: problems and warnings of each file";
 
 const CYCLE_MODEL_HELP: &str = "\
 Examples:
@@ -100,6 +101,7 @@ Examples:
   windlass sim chaos --seeds 0..2000 --modern            # as ToU can set them
   windlass sim chaos --seeds 0..2000 --ecn-proxy         # an ECN proxy before an end, or before each
   windlass sim chaos --replay 1234      # everything that happened, line by line
+  windlass sim chaos --json             # the sums, and each broken seed with its last events
 
 A seed draws a path (loss, bursts, duplication, reordering, corruption, delay changes, blackouts), \
 profiles, options, controllers, buffers and what both applications do. The streams must arrive \
@@ -125,6 +127,7 @@ pub(crate) struct Changes {
 pub(crate) struct Run {
     /// The scenario: TOML, or JSON if its name ends in .json or its text begins with {; "-" for
     /// standard input
+    #[arg(value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
     #[command(flatten)]
     pub changes: Changes,
@@ -140,7 +143,7 @@ pub(crate) struct Run {
     pub jobs: Option<NonZeroUsize>,
     /// Write summary.json and time series into a new directory; with replicates, one directory
     /// for each seed in it
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
     /// Write no time series of queues, which take most of the space
     #[arg(long, requires = "out")]
@@ -166,7 +169,7 @@ pub(crate) struct Run {
 #[derive(Debug, Args)]
 pub(crate) struct Batch {
     /// JSON lines; "-" for standard input
-    #[arg(default_value = "-")]
+    #[arg(default_value = "-", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
     /// Lines at a time [default: as many as there are cores]
     #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
@@ -176,7 +179,7 @@ pub(crate) struct Batch {
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// Scenario files
-    #[arg(required = true)]
+    #[arg(required = true, value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
     /// Replace a key before checking, as `sim run` does
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -184,6 +187,9 @@ pub(crate) struct Check {
     /// Rewrite TOML files of version 1 as version 2, which simulate the same; comments stay
     #[arg(long, conflicts_with = "set")]
     pub upgrade: bool,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -296,10 +302,14 @@ pub(crate) struct Chaos {
     #[arg(long, conflicts_with_all = ["modern", "ecn_proxy", "controller"])]
     pub traversal: bool,
     /// Both ends with this congestion controller, with its default settings
-    #[arg(long, value_name = "NAME", value_parser = controller)]
+    #[arg(long, value_name = "NAME", hide_possible_values = true)]
+    #[arg(value_parser = Named::new(controller_names, controller))]
     pub controller: Option<Arc<dyn ControllerFactory>>,
     /// Run one seed and print everything that happens
     #[arg(long, value_name = "SEED", value_parser = parse_seed)]
     #[arg(conflicts_with_all = ["seeds", "jobs"])]
     pub replay: Option<u64>,
+    /// Print one JSON object instead of text
+    #[arg(long, conflicts_with = "replay")]
+    pub json: bool,
 }

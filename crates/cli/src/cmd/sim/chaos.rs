@@ -2,9 +2,11 @@
 
 use super::args::Chaos;
 use super::progress;
+use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::{parallel, stdout};
-use windlass_chaos::Features;
+use serde_json::{Value, json};
+use windlass_chaos::{Features, ProxySums, Summary, TraversalSummary};
 
 /// Failing seeds that are shown whole.
 const SHOWN: usize = 3;
@@ -21,15 +23,16 @@ fn run(args: &Chaos) -> Result<(), Failure> {
     let bar = progress::bar(args.seeds.end - args.seeds.start, "seeds");
     let (seeds, jobs) = (args.seeds.clone(), parallel::jobs(args.jobs));
     let progress = |done| bar.set_position(done);
-    let (summary, failures) = if args.traversal {
+    let (text, sums, failures) = if args.traversal {
         let summary = windlass_chaos::run_traversal_range(seeds, jobs, &progress);
-        (summary.to_string(), summary.failures)
+        (summary.to_string(), traversal_sums(&summary), summary.failures)
     } else {
         let summary = windlass_chaos::run_range(seeds, &features(args), jobs, &progress);
-        (summary.to_string(), summary.failures)
+        (summary.to_string(), sums(&summary), summary.failures)
     };
     bar.finish_and_clear();
-    stdout::line(summary.trim_end())?;
+    let text = if args.json { document(args, sums, &failures) } else { text };
+    stdout::line(text.trim_end())?;
     if failures.is_empty() {
         return Ok(());
     }
@@ -45,6 +48,79 @@ fn run(args: &Chaos) -> Result<(), Failure> {
         if args.ecn_proxy { " --ecn-proxy" } else { "" },
         if args.traversal { " --traversal" } else { "" }
     )))
+}
+
+/// One object: what ran, its sums, and the seeds that broke.
+fn document(args: &Chaos, sums: Value, failures: &[windlass_chaos::Failure]) -> String {
+    let failure = |one: &windlass_chaos::Failure| {
+        json!({
+            "seed": one.seed,
+            "at_s": one.at.as_secs_f64(),
+            "what": one.what,
+            "setup": one.setup,
+            "last_events": one.last_events,
+        })
+    };
+    let failures: Vec<Value> = failures.iter().map(failure).collect();
+    let body = json!({
+        "seeds": { "first": args.seeds.start, "end": args.seeds.end },
+        "controller": args.controller.as_ref().map(|controller| controller.name()),
+        "modern": args.modern,
+        "ecn_proxy": args.ecn_proxy,
+        "traversal": args.traversal,
+        "sums": sums,
+        "failures": failures,
+    });
+    Document::new("sim.chaos", body).pretty()
+}
+
+fn sums(summary: &Summary) -> Value {
+    let proxies = &summary.proxies;
+    json!({
+        "seeds": summary.seeds,
+        "orderly": summary.orderly,
+        "failed_ends": summary.failed_ends,
+        "packets": summary.packets,
+        "bytes": summary.bytes,
+        "timeouts": summary.timeouts,
+        "fast_retransmits": summary.fast_retransmits,
+        "window_probes": summary.window_probes,
+        "ecn_cuts": summary.ecn_cuts,
+        "undone_cuts": summary.undone_cuts,
+        "frto_probes": summary.frto_probes,
+        "virtual_s": summary.lasted.as_secs_f64(),
+        "digest": digest(summary.digest),
+        "ecn_proxies": (*proxies != ProxySums::default()).then(|| json!({
+            "served": proxies.served,
+            "seeds_with_virtual_losses": proxies.seeds_with_virtual_losses,
+            "virtual_losses": proxies.virtual_losses,
+            "self_answers": proxies.self_answers,
+            "kept_back": proxies.kept_back,
+            "dropped": proxies.dropped,
+            "episodes": proxies.episodes,
+            "marks": proxies.marks,
+        })),
+    })
+}
+
+fn traversal_sums(summary: &TraversalSummary) -> Value {
+    json!({
+        "seeds": summary.seeds,
+        "direct": summary.direct,
+        "relayed": summary.relayed,
+        "impossible": summary.impossible,
+        "tampered": summary.tampered,
+        "lied_to": summary.lied_to,
+        "connections": summary.connections,
+        "datagrams": summary.datagrams,
+        "virtual_s": summary.lasted.as_secs_f64(),
+        "digest": digest(summary.digest),
+    })
+}
+
+/// A text: a double cannot hold 64 bits.
+fn digest(digest: u64) -> String {
+    format!("{digest:016x}")
 }
 
 fn features(args: &Chaos) -> Features {

@@ -2,8 +2,10 @@
 
 use super::args::Check;
 use super::load;
+use crate::envelope::Document;
 use crate::failure::{Failure, plain};
 use crate::stdout;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use windlass_base::text_file;
@@ -13,24 +15,58 @@ use windlass_scenario::upgrade;
 /// standard error.
 pub(super) fn main(args: &Check) -> Result<(), Failure> {
     let mut problems = Vec::new();
+    let mut files = Vec::new();
     for path in &args.files {
-        match check(path, args) {
-            Ok(lines) => stdout::line(&lines.join("\n"))?,
+        let checked = check(path, args);
+        files.push(entry(path, &checked));
+        match checked {
+            Ok(good) if !args.json => stdout::line(&good.lines(path).join("\n"))?,
+            Ok(_) => {}
             Err(message) => problems.push(message),
         }
+    }
+    if args.json {
+        let body = json!({ "ok": problems.is_empty(), "files": files });
+        stdout::line(&Document::new("sim.check", body).pretty())?;
     }
     if problems.is_empty() { Ok(()) } else { Err(Failure::Input(problems.join("\n"))) }
 }
 
-/// Lines about a good file, or its problems.
-fn check(path: &Path, args: &Check) -> Result<Vec<String>, String> {
+/// A file that can be run.
+struct Good {
+    upgraded: bool,
+    warnings: Vec<String>,
+}
+
+impl Good {
+    fn lines(&self, path: &Path) -> Vec<String> {
+        let name = path.display();
+        let state = if self.upgraded { "ok, of version 2 now" } else { "ok" };
+        let warnings = self.warnings.iter().map(|warning| format!("{name}: warning: {warning}"));
+        std::iter::once(format!("{name}: {state}")).chain(warnings).collect()
+    }
+}
+
+/// A file, or its problems, one per line.
+fn check(path: &Path, args: &Check) -> Result<Good, String> {
     let document = load::file(path, &args.set)?;
-    let name = path.display();
     let upgraded = args.upgrade && upgrade_file(path)?;
-    let state = if upgraded { "ok, of version 2 now" } else { "ok" };
-    let warnings = load::warnings(&document);
-    let warnings = warnings.iter().map(|warning| format!("{name}: warning: {warning}"));
-    Ok(std::iter::once(format!("{name}: {state}")).chain(warnings).collect())
+    Ok(Good { upgraded, warnings: load::warnings(&document) })
+}
+
+/// A file's entry in the JSON.
+fn entry(path: &Path, checked: &Result<Good, String>) -> Value {
+    let (upgraded, warnings) =
+        checked.as_ref().map_or((false, &[][..]), |good| (good.upgraded, &good.warnings));
+    let problems: Vec<&str> =
+        checked.as_ref().err().into_iter().flat_map(|text| text.lines()).collect();
+    json!({
+        "file": path.display().to_string(),
+        "ok": checked.is_ok(),
+        "upgraded": upgraded,
+        "warnings": warnings,
+        "problems": problems,
+    })
 }
 
 /// Rewrites a file of version 1; false for one of version 2.

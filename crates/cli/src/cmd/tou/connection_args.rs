@@ -1,7 +1,9 @@
 //! Arguments that several commands share: addresses, messages, and how connections are made.
 
+use crate::registry::{controller_names, known_controller};
 use crate::value::{
-    parse_buffer, parse_cc, parse_echo, parse_profile, parse_rto_rule, parse_time, whole,
+    Named, echo_names, parse_buffer, parse_echo, parse_profile, parse_rto_rule, parse_time,
+    profile_names, rto_rule_names, whole,
 };
 use clap::Args;
 use std::path::PathBuf;
@@ -37,9 +39,10 @@ pub(crate) struct Verbosity {
 pub(crate) struct Transport {
     /// Congestion controller: cubic, newreno, reno, vegas, new-ecn, tahoe; none: for experiments on
     /// links of one's own. With perf client --reverse it is the server's
-    #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = parse_cc)]
+    #[arg(long, value_name = "NAME", default_value = "cubic", hide_possible_values = true)]
+    #[arg(value_parser = Named::new(controller_names, known_controller))]
     pub cc: String,
-    /// Offer ECN
+    /// Offer ECN; a listener accepts it in any case
     #[arg(long)]
     pub ecn: bool,
     #[command(flatten)]
@@ -50,10 +53,12 @@ pub(crate) struct Transport {
 #[command(next_help_heading = "The connection")]
 pub(crate) struct PathOptions {
     /// The TCP of a time and place: linux, rfc5681, rfc3465, rfc2581, ns2-reno
-    #[arg(long, value_name = "NAME", default_value = "linux", value_parser = parse_profile)]
+    #[arg(long, value_name = "NAME", default_value = "linux", hide_possible_values = true)]
+    #[arg(value_parser = Named::new(profile_names, parse_profile))]
     pub profile: Profile,
     /// How marks are echoed: until-cwr (RFC 3168), or once-per-ce, which New-ECN wants of its peer
-    #[arg(long, value_name = "HOW", default_value = "until-cwr", value_parser = parse_echo)]
+    #[arg(long, value_name = "HOW", default_value = "until-cwr", hide_possible_values = true)]
+    #[arg(value_parser = Named::new(echo_names, parse_echo))]
     pub ecn_echo: EcnEcho,
     /// Payload bytes of the largest segment over IPv4, TCP options among them; over IPv6 20 fewer
     #[arg(long, value_name = "BYTES", default_value_t = 1456)]
@@ -69,7 +74,8 @@ pub(crate) struct PathOptions {
     pub min_rto: Option<Span>,
     /// How the retransmission timeout follows from round-trip times: rfc6298, or lee2009, which is for
     /// experiments
-    #[arg(long, value_name = "NAME", default_value = "rfc6298", value_parser = parse_rto_rule)]
+    #[arg(long, value_name = "NAME", default_value = "rfc6298", hide_possible_values = true)]
+    #[arg(value_parser = Named::new(rto_rule_names, parse_rto_rule))]
     pub rto_rule: RtoRule,
     /// How often a SYN without an answer is sent again before connecting fails [default: the profile's,
     /// with linux 6, two minutes]

@@ -1,7 +1,7 @@
 //! The arguments of `windlass probe serve` and `windlass probe population`.
 
-use crate::registry::{controller, known_controller};
-use crate::value::{parse_probability, parse_seed, parse_time, whole};
+use crate::registry::{controller, controller_names, known_controller};
+use crate::value::{Named, parse_probability, parse_seed, parse_time, whole};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use std::net::IpAddr;
@@ -42,7 +42,8 @@ pub(crate) struct Serve {
     #[arg(value_parser = PossibleValuesParser::new(Stack::ALL.map(Stack::name)))]
     pub stack: String,
     /// The congestion controller of every server that answers, unless the population names its own [default: reno]
-    #[arg(long, value_name = "NAME", value_parser = controller)]
+    #[arg(long, value_name = "NAME", hide_possible_values = true)]
+    #[arg(value_parser = Named::new(controller_names, controller))]
     pub controller: Option<Arc<dyn ControllerFactory>>,
     /// Its initial window in segments
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<u32>(1..=1000))]
@@ -82,7 +83,8 @@ pub(crate) struct Population {
     #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = parse_time)]
     pub rtt_max: Span,
     /// Add a column with the congestion controller of each server, drawn from these
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = known_controller)]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', hide_possible_values = true)]
+    #[arg(value_parser = Named::new(controller_names, known_controller))]
     pub controllers: Vec<String>,
     /// Print a list of hosts for `windlass probe survey` instead
     #[arg(long)]

@@ -4,8 +4,8 @@ use super::Found;
 use crate::envelope::Document;
 use crate::failure::plain;
 use crate::stdout;
-use serde_json::{Value, json};
-use windlass_rendezvous::behavior::{Dependence, Findings, Outcome, Peer};
+use serde_json::{Map, Value, json};
+use windlass_rendezvous::behavior::{Dependence, Findings, Outcome, Peer, Unknown};
 
 /// A paragraph for each version of IP.
 pub(super) fn text(found: &[Found]) -> String {
@@ -37,7 +37,19 @@ fn paragraph(found: &Found) -> String {
     }
     lines.push(String::new());
     lines.push(meaning(found, findings).to_owned());
+    let sentence = |(what, why): (&str, Unknown)| format!("Unknown {what}: {why}");
+    lines.extend(unknown(findings).map(sentence));
     lines.join("\n")
+}
+
+/// The findings that are unknown, and why.
+fn unknown(findings: &Findings) -> impl Iterator<Item = (&'static str, Unknown)> {
+    let all = [
+        ("mapping", findings.mapping_unknown()),
+        ("filtering", findings.filtering_unknown()),
+        ("hairpinning", findings.hairpin_unknown()),
+    ];
+    all.into_iter().filter_map(|(what, why)| Some((what, why?)))
 }
 
 fn line(key: &str, value: &str) -> String {
@@ -113,6 +125,8 @@ fn result(found: &Found) -> Value {
     };
     let peer = |peer: Peer| json!({ "behind": peer.behind, "session": session(peer.outcome) });
     let peers = peers(found, findings).map(|peers| peers.into_iter().map(peer).collect::<Vec<_>>());
+    let unknown: Map<String, Value> =
+        unknown(findings).map(|(what, why)| (what.to_owned(), why.to_string().into())).collect();
     json!({
         "server": found.server.to_string(),
         "local": findings.local.to_string(),
@@ -124,6 +138,7 @@ fn result(found: &Found) -> Value {
         "hairpin": findings.hairpin,
         "tcp443": found.tcp443,
         "peers": peers,
+        "unknown": unknown,
         "meaning": meaning(found, findings),
     })
 }

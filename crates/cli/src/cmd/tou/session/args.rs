@@ -88,7 +88,8 @@ Examples:
   windlass tou status
   windlass tou status --json
 
-Asks every running expose, forward, pipe, socks and run of this user. RTT is that of the last check of the \
+Asks every running expose, forward, pipe, socks and run of this user (for root, of all users), and says to \
+which user and network namespace each belongs. RTT is that of the last check of the \
 path, SRTT the smallest of the open connections, and cwnd the sum of their congestion windows.
 
 Exit status: 0, also if none runs; 1 the folder of the sockets cannot be read; 2 bad arguments.";
@@ -131,6 +132,9 @@ pub(crate) struct TouKey {
     /// The configuration file [default: ~/.config/windlass/tou.toml]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

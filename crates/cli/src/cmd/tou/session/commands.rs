@@ -4,8 +4,10 @@ use super::super::key_file::no_home;
 use super::args::{TouExpose, TouForward, TouKey, TouPipe, TouSocks};
 use super::config;
 use super::setup::{Setup, named_key_file};
+use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::{interrupt, stdout};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
@@ -32,7 +34,12 @@ pub(crate) fn key(args: &TouKey) -> Result<(), Failure> {
     let file = named.or_else(windlass_identity::default_path).ok_or_else(no_home)?;
     let key = windlass_identity::load_or_create(&file);
     let key = key.map_err(|error| Failure::Work(error.to_string()))?;
-    stdout::line(&key.public_key().to_string())
+    let public = key.public_key().to_string();
+    if args.json {
+        let body = json!({ "key": public, "file": file.display().to_string() });
+        return stdout::line(&Document::new("tou.key", body).pretty());
+    }
+    stdout::line(&public)
 }
 
 /// Offers services until Ctrl-C.

@@ -2,6 +2,7 @@
 
 use super::log_format::InEnvelope;
 use super::names::Names;
+use super::unanswered::{ANSWER_MAX, Unanswered};
 use std::collections::HashSet;
 use std::fmt::Debug;
 use std::future::poll_fn;
@@ -63,8 +64,18 @@ fn json_lines() -> Format<Json> {
 pub(super) async fn events(node: Node, via: Vec<RendezvousAddress>, names: Names, quiet: bool) {
     // Sessions of this host that have not found a path. If one ends, a quiet command says why itself.
     let mut awaited = HashSet::new();
+    let mut unanswered = Unanswered::new(&via);
     loop {
-        let event = poll_fn(|cx| node.poll_event(cx.waker())).await;
+        let next = poll_fn(|cx| node.poll_event(cx.waker()));
+        let Some(event) = unanswered.unless_due(next).await else {
+            // One that answers is enough for a command that shares standard error.
+            let silently = quiet && unanswered.has_other();
+            for server in unanswered.take() {
+                no_answer(&via[server], silently);
+            }
+            continue;
+        };
+        unanswered.note(&event);
         match &event {
             Event::Opened { tag, asked: true, .. } => {
                 awaited.insert(*tag);
@@ -79,6 +90,20 @@ pub(super) async fn events(node: Node, via: Vec<RendezvousAddress>, names: Names
             _ => {}
         }
         log(&event, &node, &via, &names);
+    }
+}
+
+/// A rendezvous that is tried on.
+fn no_answer(rendezvous: &RendezvousAddress, silently: bool) {
+    let RendezvousAddress { port, tls_port, .. } = rendezvous;
+    let seconds = ANSWER_MAX.as_secs();
+    let text = format!(
+        "no answer after {seconds} s, by UDP port {port} or TCP port {tls_port}; trying on. Is the address \
+         right, does the rendezvous run, and does a firewall let one of the ports through?"
+    );
+    match silently {
+        true => debug!(%rendezvous, "{text}"),
+        false => warn!(%rendezvous, "{text}"),
     }
 }
 

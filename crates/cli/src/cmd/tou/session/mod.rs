@@ -12,6 +12,7 @@ mod print;
 mod run;
 mod setup;
 pub(crate) mod target;
+mod unanswered;
 
 pub(crate) use commands::{expose, forward, key, pipe_to, socks};
 pub(crate) use config::schema;

@@ -5,31 +5,34 @@ use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::stdout;
 use serde_json::json;
+use windlass_base::printable_lines;
 use windlass_forward::status::{self, PeerStatus, SessionStatus, Status};
 
 /// Prints what the running commands tell.
 pub(crate) fn status(args: &TouStatus) -> Result<(), Failure> {
-    let running = match status::default_folder() {
-        Some(folder) => {
-            status::query(&folder).map_err(|error| Failure::io(folder.display(), &error))?
-        }
-        None => Vec::new(),
-    };
+    let mut running = Vec::new();
+    for folder in status::all_folders() {
+        let found = status::query(&folder);
+        running.extend(found.map_err(|error| Failure::io(folder.display(), &error))?);
+    }
     if args.json {
         return stdout::line(&Document::new("tou.status", json!({ "running": running })).pretty());
     }
     if running.is_empty() {
         return stdout::line("no expose, forward, pipe, socks or run of this user is running");
     }
-    let texts: Vec<String> = running.iter().map(paragraph).collect();
-    stdout::line(&texts.join("\n\n"))
+    let here = status::network_namespace();
+    let texts: Vec<String> = running.iter().map(|one| paragraph(one, here.as_deref())).collect();
+    // Other users' commands answer root.
+    stdout::line(&printable_lines(&texts.join("\n\n")).to_string())
 }
 
-fn paragraph(status: &Status) -> String {
+fn paragraph(status: &Status, here: Option<&str>) -> String {
     let Status { command, pid, uptime_s, .. } = status;
     let plain = if status.encrypted { "" } else { ", not encrypted" };
     let mut lines = vec![
         format!("{command} (process {pid}, for {}{plain})", lasted(*uptime_s)),
+        format!("  runs       {}", place(status, here)),
         format!("  this host  {} at UDP port {}", status.key, status.local.port()),
         format!("  via        {}", status.via.join(", ")),
         format!("  serves     {}", status.serves.join(", ")),
@@ -39,6 +42,16 @@ fn paragraph(status: &Status) -> String {
     }
     status.peers.iter().for_each(|peer| peer_lines(peer, &mut lines));
     lines.join("\n")
+}
+
+/// The user and the network namespace of a command; `here` is the namespace of this process.
+fn place(status: &Status, here: Option<&str>) -> String {
+    let user = status.user.as_ref().map(|user| format!("as {user}"));
+    let namespace = status.namespace.as_deref().map(|namespace| match Some(namespace) == here {
+        true => format!("in this network namespace, {namespace}"),
+        false => format!("in the network namespace {namespace}"),
+    });
+    user.into_iter().chain(namespace).collect::<Vec<_>>().join(" ")
 }
 
 fn peer_lines(peer: &PeerStatus, lines: &mut Vec<String>) {
@@ -125,6 +138,8 @@ mod tests {
         let status = Status {
             command: "forward".into(),
             pid: 7,
+            user: Some("root".into()),
+            namespace: Some("lab".into()),
             uptime_s: 3_700,
             key: "OWN".into(),
             local: "0.0.0.0:5000".parse().expect("an address"),
@@ -135,6 +150,7 @@ mod tests {
         };
         let expected = "\
 forward (process 7, for 1 h 1 min)
+  runs       as root in the network namespace lab
   this host  OWN at UDP port 5000
   via        host:3478
   serves     127.0.0.1:2222 to ssh@laptop
@@ -142,6 +158,8 @@ forward (process 7, for 1 h 1 min)
     direct: 192.0.2.1:5000 to 198.51.100.1:6000, RTT 41.2 ms
     2 connections open of 7, sent 999 bytes, received 1.2 MB
     SRTT 41.9 ms, cwnd 20.0 kB";
-        assert_eq!(paragraph(&status), expected);
+        assert_eq!(paragraph(&status, Some("net:[1]")), expected);
+        let here = paragraph(&status, Some("lab"));
+        assert!(here.contains("as root in this network namespace, lab\n"), "{here}");
     }
 }

@@ -173,10 +173,12 @@ impl Running {
         let (node, registry, names) =
             (self.node.clone(), self.registry.clone(), self.names.clone());
         let (began, via, encrypted) = (self.began, self.via.clone(), self.encrypted);
-        let command = self.command;
+        let (command, namespace) = (self.command, status::network_namespace());
         let status = move || Status {
             command: command.to_owned(),
             pid: std::process::id(),
+            user: None,
+            namespace: namespace.clone(),
             uptime_s: began.elapsed().as_secs(),
             key: node.public_key().to_string(),
             local: node.local_addr(),
