@@ -1,6 +1,6 @@
 //! `windlass ecn-proxy check`, and the log that `--log` chooses.
 
-use crate::bed::{Bed, LAN, WINDLASS, skipped, text};
+use crate::bed::{Bed, LAN, WAN, WINDLASS, skipped, text};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -57,7 +57,8 @@ fn the_machine_is_checked_and_nothing_is_changed() {
     let bed = Bed::new();
     assert_eq!(check(&bed, &["--client-side", LAN]).0, Some(0));
     let (status, found) = check(&bed, &["--client-side", "lann"]);
-    assert_eq!((status, &found["ready"]), (Some(0), &true.into()), "it may appear later");
+    assert_eq!((status, &found["ready"]), (Some(1), &false.into()), "{found}");
+    assert_eq!(finding(&found, "lann")["severity"], "error");
     let expected = finding(&found, "lann")["expected"].as_str().expect("text").to_owned();
     assert!(expected.ends_with("did you mean \"lan\"?"), "{expected}");
 
@@ -75,6 +76,41 @@ fn the_machine_is_checked_and_nothing_is_changed() {
     let socket = bed.path("proxy.sock").display().to_string();
     let what = finding(&found, &socket)["what"].as_str().expect("text").to_owned();
     assert!(status == Some(0) && what.starts_with("an ECN proxy runs there"), "{found}");
+}
+
+#[test]
+fn check_says_whether_a_queue_of_the_router_marks_and_strict_makes_its_lack_an_error() {
+    if skipped(&["tc"]) {
+        return;
+    }
+    let bed = Bed::new();
+    let router = &bed.network().router;
+    for device in [LAN, WAN] {
+        router.tc(&format!("qdisc replace dev {device} root pfifo"));
+    }
+    let options = ["--client-side", LAN];
+    let strict = ["--strict", "--client-side", LAN];
+    let (status, found) = check(&bed, &options);
+    let lack = finding(&found, "queues");
+    assert_eq!((status, &lack["severity"]), (Some(0), &"warning".into()), "{found}");
+    assert_eq!(lack["what"], "no queue of this machine marks");
+    let (status, found) = check(&bed, &strict);
+    assert_eq!((status, &found["ready"]), (Some(1), &false.into()), "{found}");
+    assert_eq!(finding(&found, "queues")["severity"], "error");
+
+    router.tc(&format!("qdisc replace dev {LAN} root fq_codel"));
+    let (_, found) = check(&bed, &options);
+    let what = finding(&found, "queues")["what"].as_str().expect("text").to_owned();
+    assert!(what.ends_with("behind the proxy"), "ECT is gone before that queue: {what}");
+
+    router.tc(&format!("qdisc replace dev {WAN} root fq_codel"));
+    let (status, found) = check(&bed, &options);
+    let queues = serde_json::json!([{ "kind": "fq_codel", "interface": WAN }]);
+    assert_eq!((status, &found["marking_queues"]), (Some(0), &queues), "{found}");
+    let mut command = bed.on_router(WINDLASS);
+    command.args(["ecn-proxy", "check"]).args(options);
+    let printed = text(&command.output().expect("starts").stdout);
+    assert!(printed.ends_with("marking  fq_codel at wan\n"), "{printed}");
 }
 
 #[test]
