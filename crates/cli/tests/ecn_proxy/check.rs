@@ -1,8 +1,9 @@
 //! `windlass ecn-proxy check`, and the log that `--log` chooses.
 
-use crate::bed::{Bed, LAN, WINDLASS, skipped, text};
+use crate::bed::{Bed, LAN, WAN, WINDLASS, skipped, text};
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
 
@@ -57,7 +58,8 @@ fn the_machine_is_checked_and_nothing_is_changed() {
     let bed = Bed::new();
     assert_eq!(check(&bed, &["--client-side", LAN]).0, Some(0));
     let (status, found) = check(&bed, &["--client-side", "lann"]);
-    assert_eq!((status, &found["ready"]), (Some(0), &true.into()), "it may appear later");
+    assert_eq!((status, &found["ready"]), (Some(1), &false.into()), "{found}");
+    assert_eq!(finding(&found, "lann")["severity"], "error");
     let expected = finding(&found, "lann")["expected"].as_str().expect("text").to_owned();
     assert!(expected.ends_with("did you mean \"lan\"?"), "{expected}");
 
@@ -75,6 +77,53 @@ fn the_machine_is_checked_and_nothing_is_changed() {
     let socket = bed.path("proxy.sock").display().to_string();
     let what = finding(&found, &socket)["what"].as_str().expect("text").to_owned();
     assert!(status == Some(0) && what.starts_with("an ECN proxy runs there"), "{found}");
+}
+
+/// `check` on the router, with a tc(8) that prints `listing`: not every kernel has a queue that marks.
+fn check_with_queues(bed: &Bed, listing: &str, options: &[&str]) -> Output {
+    let bin = bed.path("bin");
+    fs::create_dir_all(&bin).expect("writable");
+    fs::write(bin.join("listing"), listing).expect("writable");
+    let tc = bin.join("tc");
+    if !tc.exists() {
+        let script = format!("#!/bin/sh\ncat {}\n", bin.join("listing").display());
+        fs::write(&tc, script).expect("writable");
+        fs::set_permissions(&tc, Permissions::from_mode(0o755)).expect("our file");
+    }
+    let mut command = bed.on_router(WINDLASS);
+    let path = std::env::var("PATH").expect("a path");
+    command.env("PATH", format!("{}:{path}", bin.display()));
+    command.args(["ecn-proxy", "check", "--socket"]).arg(bed.path("proxy.sock"));
+    command.args(["--client-side", LAN]).args(options).output().expect("starts")
+}
+
+#[test]
+fn check_says_whether_a_queue_of_the_router_marks_and_strict_makes_its_lack_an_error() {
+    const PLAIN: &str = "qdisc pfifo 8001: dev lan root\nqdisc pfifo 8002: dev wan root\n";
+    const BEHIND: &str = "qdisc fq_codel 8001: dev lan root limit 10240p ecn\n";
+    const MARKS: &str = "qdisc fq_codel 8002: dev wan root limit 10240p ecn\n";
+    if skipped(&[]) {
+        return;
+    }
+    let bed = Bed::new();
+    for (listing, options, status, severity, what) in [
+        (PLAIN, &["--json"][..], 0, "warning", "no queue of this machine marks"),
+        (PLAIN, &["--json", "--strict"], 1, "error", "no queue of this machine marks"),
+        // The proxy has removed ECT before that queue.
+        (BEHIND, &["--json"], 0, "warning", "the only queues that mark are behind the proxy"),
+    ] {
+        let output = check_with_queues(&bed, listing, options);
+        let found = document(&output);
+        let lack = finding(&found, "queues");
+        assert_eq!((&lack["severity"], &lack["what"]), (&severity.into(), &what.into()));
+        let ready = (output.status.code(), &found["ready"]);
+        assert_eq!(ready, (Some(status), &(status == 0).into()), "{found}");
+    }
+    let found = document(&check_with_queues(&bed, &format!("{BEHIND}{MARKS}"), &["--json"]));
+    let queues = serde_json::json!([{ "kind": "fq_codel", "interface": WAN }]);
+    assert_eq!(found["marking_queues"], queues, "{found}");
+    let printed = text(&check_with_queues(&bed, MARKS, &[]).stdout);
+    assert!(printed.ends_with("marking  fq_codel at wan\n"), "{printed}");
 }
 
 #[test]

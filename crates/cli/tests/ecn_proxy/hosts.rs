@@ -194,6 +194,11 @@ fn forty_hosts_are_listed_with_what_they_have_of_ecn() {
     assert_eq!(hosts(&bed, &["--sort", "address", "--reverse"])[0]["address"], "fd09:1::18");
     let output = bed.ask(&["hosts"]);
     assert!(text(&output.stderr).contains("40 hosts: 16 own, 13 served, 5 mixed, 6 without"));
+    // 34 of the 40 hosts; of 69 connections 55 are `own` or `served`.
+    let share = "85 % of 40 hosts, 80 % of 69 connections";
+    assert!(text(&output.stderr).contains(&format!("with ECN: {share}\n")), "{output:?}");
+    let status = text(&bed.ask(&["status"]).stdout);
+    assert!(status.contains(&format!("ecn     {share}\n")), "{status}");
     assert_eq!(text(&output.stdout).lines().count(), 42, "a row a host below the header");
 
     let page = get(&bed, metrics, "/metrics");

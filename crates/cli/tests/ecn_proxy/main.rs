@@ -98,8 +98,18 @@ fn status_stats_and_flows_tell_what_is_in_force() {
     let table = text(&bed.ask(&["stats"]).stdout);
     assert!(table.contains("packets") && table.contains("far hosts"), "{table}");
     assert!(table.lines().any(|line| line.trim_start().starts_with("capable ")), "{table}");
+    let explained = text(&bed.ask(&["stats", "--explain"]).stdout);
+    let sentence = "Packets that the programs saw, without the proxy's own clones.\n";
+    assert!(explained.contains(sentence), "{explained}");
     let printed = text(&bed.ask(&["status"]).stdout);
-    for part in ["state   on, since 2", LAN, "client", "virtual-loss"] {
+    for part in [
+        "ecn     100 % of 1 hosts, ",
+        "avoided 0 losses",
+        "state   on, since 2",
+        LAN,
+        "client",
+        "virtual-loss",
+    ] {
         assert!(printed.contains(part), "{part} in\n{printed}");
     }
 }
@@ -141,6 +151,9 @@ fn metrics_are_served_as_prometheus_reads_them() {
         assert!(name.starts_with("windlass_ecn_proxy_") && value.parse::<f64>().is_ok(), "{line}");
         let bare = name.split('{').next().expect("a name");
         assert!(body.contains(&format!("# TYPE {bare} ")), "{line}");
+        let help = format!("# HELP {bare} ");
+        let help = body.lines().find_map(|line| line.strip_prefix(&help));
+        assert!(help.is_some_and(|help| help.contains(' ')), "a sentence for {line}");
         samples += 1;
     }
     assert!(samples > 10, "{body}");

@@ -65,7 +65,7 @@ fn interfaces(config: &Config) -> Vec<Finding> {
         let hint = did_you_mean(name, &there);
         let expected =
             format!("an interface of this network namespace: {}{hint}", there.join(", "));
-        warning(name, "no such interface; it is served as soon as it appears", &expected)
+        error(name, "no such interface; it is served as soon as it appears", &expected)
     };
     missing.map(finding).collect()
 }

@@ -13,7 +13,7 @@ use windlass_keys::{Message, Problem};
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Severity {
-    /// The proxy does not start.
+    /// The proxy does not start, or does not serve an interface.
     Error,
     /// The proxy starts, but may not do what the user means.
     Warning,
@@ -48,7 +48,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn new(
+    /// A finding at `place`: its present state, and the expected one.
+    pub fn new(
         severity: Severity,
         subject: Subject,
         place: &str,

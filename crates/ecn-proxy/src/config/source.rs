@@ -34,6 +34,11 @@ impl Source {
         Ok(Source { options, file })
     }
 
+    /// The interfaces that face served hosts, as of now; `None` where the configuration has a mistake.
+    pub fn client_side(&self) -> Option<Vec<String>> {
+        Some(self.config().ok()?.client_side)
+    }
+
     /// The place of mistakes that concern all keys together.
     pub(crate) fn place(&self) -> String {
         self.file.as_ref().map_or_else(|| "options".to_owned(), |path| path.display().to_string())

@@ -12,7 +12,7 @@ pub(super) fn by_name(counters: &Counters) -> BTreeMap<String, u64> {
 pub(super) fn by_reason(counters: &Counters) -> BTreeMap<String, BTreeMap<String, u64>> {
     let named = |counts: &[u64]| {
         let counts = REASONS.iter().zip(counts).filter(|(_, count)| **count > 0);
-        counts.map(|(reason, count)| ((*reason).to_owned(), *count)).collect()
+        counts.map(|((reason, _), count)| ((*reason).to_owned(), *count)).collect()
     };
     BTreeMap::from([
         ("bypassed".to_owned(), named(&counters.bypassed_by_reason)),
@@ -48,10 +48,11 @@ mod tests {
 
     #[test]
     fn every_reason_has_its_row_in_the_page() {
-        for reason in &REASONS[1..] {
-            let row = format!("\n| `{reason}` | ");
-            assert_eq!(section("Reasons").matches(&row).count(), 1, "{row}");
-        }
+        let row = |(reason, meaning): &(&str, &str)| format!("| `{reason}` | {meaning} |");
+        let rows: Vec<String> = REASONS[1..].iter().map(row).collect();
+        let page: Vec<&str> =
+            section("Reasons").lines().filter(|line| line.starts_with("| `")).collect();
+        assert_eq!(page, rows, "the page should have\n{}\n", rows.join("\n"));
     }
 
     #[test]

@@ -21,14 +21,17 @@ pub(super) struct ServedHosts {
 pub(super) fn page(status: &Status, stats: &Stats, served_hosts: &ServedHosts) -> String {
     let mut page = Page::new(PREFIX);
     let sentences = Counters::default().named();
+    let sentence = |name: &str| {
+        let found = sentences.iter().find(|(known, ..)| *known == name);
+        found.map_or("", |(.., sentence)| sentence.as_str())
+    };
     for (name, count) in &stats.counters {
-        let help = sentences.iter().find(|(known, ..)| known == name);
-        let help = help.map_or("", |(.., sentence)| sentence.as_str());
-        page.counter(name, help, count);
+        page.counter(name, sentence(name), count);
     }
     for (what, reasons) in &stats.reasons {
         let name = format!("{what}_by_reason_total");
-        page.head(&name, Kind::Counter, &format!("{what}, by reason"));
+        let help = format!("By reason: {}", sentence(what));
+        page.head(&name, Kind::Counter, &help);
         for (reason, count) in reasons {
             page.value(&name, &[("reason", reason)], count);
         }

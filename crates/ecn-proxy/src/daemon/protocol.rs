@@ -4,7 +4,7 @@
 //! `flows` sends a line with `flow` for each connection before that, and `hosts` one with `host` for
 //! each served host.
 
-use crate::datapath::{Attachment, Features, Flow, Policy, ServedHost, Side};
+use crate::datapath::{Attachment, EcnShare, Features, Flow, Policy, ServedHost, Side};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -197,6 +197,10 @@ pub struct Status {
     pub flows: BTreeMap<String, u64>,
     /// Connections in the table whose served hosts' new data get no ECT, by reason.
     pub withheld: BTreeMap<String, u64>,
+    /// How many served hosts and of their connections have ECN.
+    pub ecn: EcnShare,
+    /// The counter of that name.
+    pub losses_avoided: u64,
     /// The sizes of the tables.
     pub sizes: Sizes,
     /// The file of the configuration.

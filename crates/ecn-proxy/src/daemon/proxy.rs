@@ -6,7 +6,7 @@ use super::interfaces::Interfaces;
 use super::offload;
 use super::protocol::{Sizes, State, Stats, Status};
 use crate::config::{Config, Source};
-use crate::datapath::{Datapath, EcnUse, Error, Flow, FlowState, ServedHost, Switch};
+use crate::datapath::{Datapath, EcnShare, EcnUse, Error, Flow, FlowState, ServedHost, Switch};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -215,10 +215,12 @@ impl Proxy {
         let flows = self.datapath.flows()?;
         let withheld = count(flows.iter().filter_map(|flow| flow.withheld));
         let flows = count(flows.into_iter().map(|flow| flow.state));
-        Ok(Status { flows, withheld, ..self.overview() })
+        let ecn = self.datapath.ecn_share()?;
+        let losses_avoided = self.datapath.counters()?.losses_avoided();
+        Ok(Status { flows, withheld, ecn, losses_avoided, ..self.overview() })
     }
 
-    /// The same without the connections, which may be many.
+    /// The same without the connections and hosts, which may be many, and counters.
     pub(super) fn overview(&self) -> Status {
         let Config { flows_max, handshakes_max, hosts_max, policy, .. } = self.config;
         Status {
@@ -232,6 +234,8 @@ impl Proxy {
             features: self.datapath.features().clone(),
             flows: BTreeMap::new(),
             withheld: BTreeMap::new(),
+            ecn: EcnShare::default(),
+            losses_avoided: 0,
             sizes: Sizes { flows_max, handshakes_max, hosts_max },
             config_file: self.source.file.clone(),
             warnings: self.warnings.clone(),

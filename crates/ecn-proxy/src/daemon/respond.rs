@@ -5,7 +5,7 @@ use super::events::Event;
 use super::metrics;
 use super::protocol::{Answer, Command, State};
 use super::proxy::{Proxy, by_ecn};
-use crate::datapath::{Error, ServedHost, Switch};
+use crate::datapath::{EcnShare, Error, ServedHost, Switch};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::sync::mpsc::Sender;
@@ -75,8 +75,11 @@ impl Shared {
 
     fn hosts(&self, out: &mut dyn Write) -> io::Result<()> {
         let hosts = self.lock().served_hosts();
-        let result = |hosts: &[ServedHost]| by_ecn(hosts.iter().map(|host| host.ecn));
-        list(hosts, Answer::host, |hosts| json!({ "hosts": result(hosts) }), out)
+        let by_ecn = |hosts: &[ServedHost]| by_ecn(hosts.iter().map(|host| host.ecn));
+        let outcome = |host: &ServedHost| (host.ecn, host.connections);
+        let share = |hosts: &[ServedHost]| hosts.iter().map(outcome).collect::<EcnShare>();
+        let result = |hosts: &[_]| json!({ "hosts": by_ecn(hosts), "ecn": share(hosts) });
+        list(hosts, Answer::host, result, out)
     }
 
     /// Says what was begun; the end of the connection is the end of the daemon.

@@ -6,27 +6,34 @@ use super::{Error, load};
 use libbpf_rs::{MapCore, MapFlags, Object};
 use serde::Serialize;
 
-/// Why a connection is not served, an echo not answered, or ECT withheld; `enum ecn_reason`.
-pub(crate) const REASONS: [&str; 19] = [
-    "none",
-    "host-has-ecn",
-    "far-without-ecn",
-    "strange-handshake",
-    "accecn",
-    "md5",
-    "ao",
-    "mptcp",
-    "broken-options",
-    "fallback",
-    "unknown-option",
-    "no-sack",
-    "policy",
-    "closing",
-    "off",
-    "waits",
-    "reopened",
-    "under-way",
-    "no-response",
+/// Why a connection is not served, an echo not answered, or ECT withheld, and what each of these means;
+/// `enum ecn_reason`.
+pub const REASONS: [(&str, &str); 19] = [
+    ("none", "no reason"),
+    ("host-has-ecn", "the served host asks for ECN itself, or accepts it itself"),
+    ("far-without-ecn", "the far host wants no ECN"),
+    ("strange-handshake", "flags in the handshake to which no RFC gives a meaning"),
+    ("accecn", "AccECN's bit or options on a connection that negotiated RFC 3168"),
+    ("md5", "option MD5 in the handshake"),
+    ("ao", "option AO in the handshake"),
+    ("mptcp", "option MPTCP in the handshake"),
+    ("broken-options", "options that do not parse"),
+    (
+        "fallback",
+        "the far host is known to fail with ECN, or did not answer the SYN that asked for it",
+    ),
+    ("unknown-option", "options in ACKs that a virtual loss might contradict"),
+    ("no-sack", "the sender has no SACK"),
+    ("policy", "the policy says so"),
+    ("closing", "FIN or RST came before the answer"),
+    ("off", "the proxy was off"),
+    ("waits", "an echo has waited too long for its answer"),
+    ("reopened", "the far host has accepted a new connection under the same addresses and ports"),
+    ("under-way", "the served host has sent data, but no answer to its SYN has passed the proxy"),
+    (
+        "no-response",
+        "the sender's flight did not fall after virtual losses or drops, or other connections of its host lost ECT for that",
+    ),
 ];
 
 /// Offsets of bpf/tables.h, in numbers of eight bytes.
@@ -35,6 +42,9 @@ const BYPASS: usize = 52;
 const PASSED_OVER: usize = 84;
 const WITHDRAWN: usize = 116;
 pub(super) const END: usize = 148;
+
+const LOSSES_AVOIDED: &str = "Packets of served connections that a queue marked in place of dropping \
+    them, at least: `marks`, and the episodes that ended other than by a drop of the proxy.";
 
 macro_rules! counters {
     ($($(#[doc = $doc:expr])+ $name:ident = $index:expr;)+) => {
@@ -63,9 +73,14 @@ macro_rules! counters {
                 }
             }
 
-            /// All but those by reason: name, value and what it means.
+            /// All but those by reason: name, value and what it means. The last is
+            /// [`Counters::losses_avoided`].
             pub fn named(&self) -> Vec<(&'static str, u64, String)> {
-                vec![$((stringify!($name), self.$name, [$($doc),+].concat().trim().to_owned()),)+]
+                let avoided = self.losses_avoided();
+                vec![
+                    $((stringify!($name), self.$name, [$($doc),+].concat().trim().to_owned()),)+
+                    ("losses_avoided", avoided, LOSSES_AVOIDED.to_owned()),
+                ]
             }
         }
     };
@@ -74,7 +89,7 @@ macro_rules! counters {
 counters! {
     /// Packets that the programs saw, without the proxy's own clones.
     packets = 0;
-    /// Of these, unfragmented TCP over IPv4 or IPv6.
+    /// Packets of unfragmented TCP over IPv4 or IPv6.
     tcp = 1;
     /// Packets shorter than their headers say, or inconsistent; they pass untouched.
     malformed = 2;
@@ -133,21 +148,21 @@ counters! {
     echoes = EVENTS + 10;
     /// Packets of served hosts to which the proxy added ECT(0).
     ect = EVENTS + 11;
-    /// Of these, those sent while an echo waited for its answer.
+    /// Packets of `ect` that were sent while an echo waited for its answer.
     ect_waiting = EVENTS + 12;
     /// Packets of served hosts to which the proxy added CWR.
     cwr = EVENTS + 13;
     /// Times that a far host began to echo a mark of a served sender's packet.
     episodes = EVENTS + 14;
-    /// Of these, those without a reduction because the sender's window was two segments.
+    /// Episodes without a reduction because the sender's window was two segments.
     answered_floor = EVENTS + 15;
-    /// Of these, those answered by a virtual loss.
+    /// Episodes answered by a virtual loss.
     answered_virtual_loss = EVENTS + 16;
-    /// Of these, those answered by a real loss.
+    /// Episodes answered by a real loss.
     answered_loss = EVENTS + 17;
-    /// Of these, those answered by a packet that the proxy dropped.
+    /// Episodes answered by a packet that the proxy dropped.
     answered_drop = EVENTS + 18;
-    /// Of these, those that get no answer, for one of the reasons below.
+    /// Episodes that get no answer, split by reason.
     passed_over = EVENTS + 19;
     /// Virtual losses that the proxy began.
     virtual_losses = EVENTS + 20;
@@ -174,6 +189,18 @@ counters! {
 }
 
 impl Counters {
+    /// Packets that a queue marked where it would have dropped packets that are not ECT (RFC 3168
+    /// section 5). A lower bound: an episode may have several marks, and a super-packet counts as one.
+    pub fn losses_avoided(&self) -> u64 {
+        // Each of them only grows, which Prometheus demands of a counter. `episodes` less `answered_drop`
+        // would fall at a drop.
+        let ended = self.answered_floor
+            + self.answered_virtual_loss
+            + self.answered_loss
+            + self.passed_over;
+        self.marks + ended
+    }
+
     /// The sum over all CPUs.
     pub(super) fn read(object: &Object) -> Result<Counters, Error> {
         let table = load::table(object, "counters")?;
@@ -190,5 +217,28 @@ impl Counters {
             }
         }
         Ok(Counters::from_values(&values))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_that_the_proxy_answered_by_a_drop_avoided_no_loss() {
+        let counters = Counters {
+            marks: 10,
+            episodes: 15,
+            answered_floor: 1,
+            answered_virtual_loss: 5,
+            answered_loss: 2,
+            answered_drop: 3,
+            passed_over: 4,
+            dropped: 3,
+            ..Counters::default()
+        };
+        assert_eq!(counters.losses_avoided(), 10 + 15 - 3);
+        let named = counters.named();
+        assert!(named.iter().any(|(name, count, _)| (*name, *count) == ("losses_avoided", 22)));
     }
 }

@@ -116,7 +116,7 @@ impl Machine {
             4 => AnswerState::Dropped,
             _ => AnswerState::Idle,
         };
-        let withheld = REASONS.get(reason).copied().filter(|_| cannot_signal);
+        let withheld = REASONS.get(reason).map(|(name, _)| *name).filter(|_| cannot_signal);
         let closing = notes & FIN_NOTES != 0;
         Some(Machine { segment_bytes, closing, withheld, phase, answer })
     }

@@ -17,13 +17,12 @@ mod served_hosts;
 mod settings;
 mod switch;
 
-pub use counters::Counters;
-pub(crate) use counters::REASONS;
+pub use counters::{Counters, REASONS};
 pub use error::Error;
 pub use flow::{AnswerState, Flow, FlowState, Host, HostEcn};
 pub use lists::{ConnectionFilter, Lists};
 pub(crate) use load::check_pin;
-pub use served_hosts::{EcnUse, HostBytes, HostConnections, MacAddress, ServedHost};
+pub use served_hosts::{EcnShare, EcnUse, HostBytes, HostConnections, MacAddress, ServedHost};
 pub use settings::{Policy, Settings, Side, Timeouts};
 pub(crate) use switch::Switch;
 
@@ -260,6 +259,16 @@ impl Datapath {
     /// The kernel refuses to read the table, or an entry has another size than this build's.
     pub(crate) fn ecn_uses(&self) -> Result<Vec<EcnUse>, Error> {
         self.entries("served_hosts", |key, value| Some(Entry::read(key, value)?.ecn_use()))
+    }
+
+    /// How many served hosts and of their connections have ECN.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses to read the table, or an entry has another size than this build's.
+    pub fn ecn_share(&self) -> Result<EcnShare, Error> {
+        let entries = self.entries("served_hosts", Entry::read)?;
+        Ok(entries.iter().map(Entry::outcomes).collect())
     }
 
     /// The number of served hosts that had a connection whose sender did not slow down for marks.

@@ -75,6 +75,33 @@ impl HostConnections {
     }
 }
 
+/// How many served hosts and of their connections have ECN, from themselves or from the proxy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct EcnShare {
+    /// Served hosts.
+    pub hosts: u64,
+    /// Those of any class but [`EcnUse::Without`].
+    pub hosts_with_ecn: u64,
+    /// Their connections.
+    pub connections: u64,
+    /// Those with ECN at both ends: [`HostConnections::own`] and [`HostConnections::served`].
+    pub connections_with_ecn: u64,
+}
+
+impl FromIterator<(EcnUse, HostConnections)> for EcnShare {
+    fn from_iter<I: IntoIterator<Item = (EcnUse, HostConnections)>>(hosts: I) -> EcnShare {
+        let mut share = EcnShare::default();
+        for (ecn, connections) in hosts {
+            share.hosts += 1;
+            share.hosts_with_ecn += u64::from(ecn != EcnUse::Without);
+            share.connections += connections.total();
+            share.connections_with_ecn += connections.own + connections.served;
+        }
+        share
+    }
+}
+
 /// Payload of a served host's connections in bytes, both ways, retransmissions included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -189,6 +216,10 @@ impl Entry {
         self.host.ecn
     }
 
+    pub(super) fn outcomes(&self) -> (EcnUse, HostConnections) {
+        (self.host.ecn, self.host.connections)
+    }
+
     pub(super) fn is_unresponsive(&self) -> bool {
         self.host.unresponsive > 0
     }
@@ -251,6 +282,26 @@ mod tests {
         }
         let mac = MacAddress([2, 0, 0, 0xab, 0, 1]);
         assert_eq!(serde_json::json!(mac), "02:00:00:ab:00:01");
+    }
+
+    #[test]
+    fn hosts_and_connections_with_ecn_are_those_that_have_it_from_any_end() {
+        let connections = |own, own_refused, served, refused, other| HostConnections {
+            own,
+            own_refused,
+            served,
+            refused,
+            other,
+        };
+        let hosts = [
+            (EcnUse::Own, connections(2, 3, 0, 0, 0)),
+            (EcnUse::Served, connections(0, 0, 5, 1, 1)),
+            (EcnUse::Without, connections(0, 0, 0, 4, 0)),
+        ];
+        let share: EcnShare = hosts.into_iter().collect();
+        let expected =
+            EcnShare { hosts: 3, hosts_with_ecn: 2, connections: 16, connections_with_ecn: 7 };
+        assert_eq!(share, expected);
     }
 
     #[test]

@@ -16,10 +16,18 @@ use crate::failure::Failure;
 use crate::stdout;
 use args::Doctor;
 pub(crate) use namespaces::child;
+#[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
+pub(crate) use packet_path::MarkingQueue;
 
 use machine::Machine;
 use print::Examined;
 use tools::{TOOLS, Tool};
+
+/// The queues of this network namespace that mark, or why they are not known.
+#[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
+pub(crate) fn marking_queues() -> Result<Vec<MarkingQueue>, String> {
+    packet_path::marking_queues(&Machine::here())
+}
 
 /// Examines the tools asked for, or all, and prints what was found.
 pub(crate) fn main(args: &Doctor) -> Result<(), Failure> {

@@ -3,32 +3,58 @@
 use super::finding::Finding::{self, Missing, Present};
 use super::kernel;
 use super::machine::Machine;
-use std::fs;
+use serde::Serialize;
+use std::{fmt, fs};
 
 /// From this release on the kernel cuts a list that a program edits (`skb_segment_list`).
 const LISTS_EDITED_FROM: (u32, u32) = (6, 12);
 
 /// A queue of this machine marks packets.
 pub(super) fn marking_queue(machine: &Machine) -> Finding {
-    let found = machine.output("tc", &["qdisc", "show"]).map(|listing| marking(&listing));
-    match found {
+    match marking_queues(machine) {
         Ok(found) if found.is_empty() => Missing("no queue of this machine marks".to_owned()),
-        Ok(found) => Present(found.join(", ")),
+        Ok(found) => {
+            let found: Vec<String> = found.iter().map(MarkingQueue::to_string).collect();
+            Present(found.join(", "))
+        }
         Err(why) => Missing(why),
     }
 }
 
+/// A queue that marks packets in place of dropping them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct MarkingQueue {
+    /// The kind as tc(8) names it, such as fq_codel.
+    pub(crate) kind: String,
+    pub(crate) interface: String,
+}
+
+impl fmt::Display for MarkingQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}", self.kind, self.interface)
+    }
+}
+
+/// The queues of this network namespace that mark.
+///
+/// # Errors
+///
+/// There is no tc(8), or it fails.
+pub(super) fn marking_queues(machine: &Machine) -> Result<Vec<MarkingQueue>, String> {
+    machine.output("tc", &["qdisc", "show"]).map(|listing| marking(&listing))
+}
+
 /// The queues that mark in a listing of tc(8): `qdisc codel 8001: dev eth0 root refcnt 2 limit 1000p ecn`.
 /// cake and dualpi2 mark without saying so.
-fn marking(listing: &str) -> Vec<String> {
+fn marking(listing: &str) -> Vec<MarkingQueue> {
     let of_line = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [_, kind, ..] = words[..] else { return None };
         let marks = ["cake", "dualpi2"].contains(&kind) || words.contains(&"ecn");
-        let device = words.iter().skip_while(|word| **word != "dev").nth(1)?;
-        marks.then(|| format!("{kind} at {device}"))
+        let interface = (*words.iter().skip_while(|word| **word != "dev").nth(1)?).to_owned();
+        marks.then(|| MarkingQueue { kind: kind.to_owned(), interface })
     };
-    let mut found: Vec<String> = listing.lines().filter_map(of_line).collect();
+    let mut found: Vec<MarkingQueue> = listing.lines().filter_map(of_line).collect();
     // One for each queue of the hardware.
     found.dedup();
     found
@@ -97,11 +123,9 @@ mod tests {
             qdisc fq_codel 0: dev eth0 parent :1 limit 10240p flows 1024 target 5ms ecn drop_batch 64\n\
             qdisc codel 8001: dev eth1 root refcnt 2 limit 1000p target 5ms interval 100ms\n\
             qdisc cake 8002: dev eth2 root refcnt 2 bandwidth 20Mbit besteffort\n";
-        assert_eq!(marking(listing), ["fq_codel at eth0", "cake at eth2"]);
-        assert_eq!(
-            marking("qdisc pfifo_fast 0: dev eth0 root\n\nnonsense\n"),
-            Vec::<String>::new()
-        );
+        let found: Vec<String> = marking(listing).iter().map(MarkingQueue::to_string).collect();
+        assert_eq!(found, ["fq_codel at eth0", "cake at eth2"]);
+        assert_eq!(marking("qdisc pfifo_fast 0: dev eth0 root\n\nnonsense\n"), []);
     }
 
     #[test]

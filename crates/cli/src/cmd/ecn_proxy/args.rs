@@ -54,6 +54,7 @@ the last two seconds.
 
 Examples:
   windlass ecn-proxy stats --watch
+  windlass ecn-proxy stats --explain
   windlass ecn-proxy stats --live
   windlass ecn-proxy stats --json | jq .counters.marks";
 
@@ -74,12 +75,14 @@ Examples:
 
 const CHECK_HELP: &str = "\
 Takes the options of run. For each finding it prints where it is, what was found and what was expected: \
-errors, with which run would not start, and warnings. The kernel, this user's rights, interfaces, \
-flowtables, the socket, the address of the metrics and the folder of the pins are checked once the \
-configuration has no error.
+errors, with which run would not start or would wait for an interface, and warnings. The kernel, this \
+user's rights, interfaces, flowtables, queues, the socket, the address of the metrics and the folder of \
+the pins are checked once the configuration has no error. Queues that mark packets of served \
+connections are listed; without one on the path the proxy changes little.
 
 Examples:
   windlass ecn-proxy check --config /etc/windlass/ecn-proxy.toml
+  windlass ecn-proxy check --strict --client-side eth1 && echo ready
   windlass ecn-proxy check --client-side eth1 --json | jq -r '.findings[].where'
 
 Exit status: 0 no error; 1 an error of the machine; 2 an error of the options or the file.";
@@ -114,6 +117,9 @@ pub(crate) enum EcnProxy {
         /// Print them every second, until Ctrl-C
         #[arg(long)]
         watch: bool,
+        /// Say beside each counter what it counts
+        #[arg(long, conflicts_with_all = ["json", "live"])]
+        explain: bool,
         /// Show rates, marks, reductions, interfaces and hosts in the terminal, until q
         #[arg(long, conflicts_with_all = ["json", "watch"])]
         live: bool,
@@ -155,6 +161,9 @@ pub(crate) struct CheckArgs {
     /// Print a JSON object instead of text
     #[arg(long)]
     pub json: bool,
+    /// Treat warnings as errors
+    #[arg(long)]
+    pub strict: bool,
     #[command(flatten)]
     pub run: EcnProxyRun,
 }

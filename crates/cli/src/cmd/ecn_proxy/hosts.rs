@@ -24,7 +24,7 @@ pub(super) fn main(args: &HostsArgs) -> Result<(), Failure> {
         return hosts.iter().try_for_each(line);
     }
     stdout::line(&print::hosts(&hosts))?;
-    eprintln!("{}", print::hosts_summary(&end["hosts"]));
+    eprintln!("{}", print::hosts_summary(&end["hosts"], &end["ecn"]));
     Ok(())
 }
 

@@ -9,6 +9,8 @@ mod hosts;
 mod live;
 #[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
 mod print;
+#[cfg(all(feature = "ecn-proxy", target_os = "linux"))]
+mod queues;
 #[cfg_attr(not(all(feature = "ecn-proxy", target_os = "linux")), path = "absent.rs")]
 mod run;
 #[cfg(all(feature = "ecn-proxy", target_os = "linux"))]

@@ -35,7 +35,9 @@ pub(crate) fn main(command: EcnProxy) -> Result<(), Failure> {
             })
         }
         EcnProxy::Stats { at, live: true, .. } => live::main(&at),
-        EcnProxy::Stats { at, json, watch, live: false } => stats(&at, json, watch),
+        EcnProxy::Stats { at, json, watch, explain, live: false } => {
+            stats(&at, json, watch, explain)
+        }
         EcnProxy::Flows { at, json } => flows(&at.socket, json),
         EcnProxy::Hosts(args) => hosts::main(&args),
         EcnProxy::Off { at } => {
@@ -61,14 +63,14 @@ fn result(at: &SocketArg, command: Command) -> Result<Value, Failure> {
     Ok(ask(&at.socket, command)?.result()?)
 }
 
-fn stats(at: &SocketArg, json: bool, watch: bool) -> Result<(), Failure> {
+fn stats(at: &SocketArg, json: bool, watch: bool, explain: bool) -> Result<(), Failure> {
     let mut before: Option<Value> = None;
     loop {
         let now = result(at, Command::Stats)?;
         match (json, watch) {
             (true, true) => stdout::line(&Document::new("ecn-proxy.stats", &now).line())?,
             (true, false) => stdout::line(&Document::new("ecn-proxy.stats", &now).pretty())?,
-            (false, _) => stdout::line(&print::stats(&now, before.as_ref(), WATCH))?,
+            (false, _) => stdout::line(&print::stats(&now, before.as_ref(), WATCH, explain))?,
         }
         if !watch {
             return Ok(());

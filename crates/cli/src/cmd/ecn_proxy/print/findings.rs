@@ -1,13 +1,19 @@
 //! `windlass ecn-proxy check` for people.
 
+use crate::cmd::doctor::MarkingQueue;
 use windlass_ecn_proxy::check::{Finding, Severity};
 
-/// Two lines for each finding, or one that says that there is none.
-pub(in crate::cmd::ecn_proxy) fn text(findings: &[Finding]) -> String {
-    if findings.is_empty() {
-        return "ok: nothing found".to_owned();
+/// Two lines for each finding, or one that says that there is none, and the queues that mark.
+pub(in crate::cmd::ecn_proxy) fn text(findings: &[Finding], queues: &[MarkingQueue]) -> String {
+    let mut lines: Vec<String> = findings.iter().map(one).collect();
+    if lines.is_empty() {
+        lines.push("ok: nothing found".to_owned());
     }
-    findings.iter().map(one).collect::<Vec<_>>().join("\n")
+    if !queues.is_empty() {
+        let queues: Vec<String> = queues.iter().map(MarkingQueue::to_string).collect();
+        lines.push(format!("marking  {}", queues.join(", ")));
+    }
+    lines.join("\n")
 }
 
 fn one(finding: &Finding) -> String {

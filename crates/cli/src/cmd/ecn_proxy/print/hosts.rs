@@ -25,12 +25,21 @@ pub(in crate::cmd::ecn_proxy) fn table(hosts: &[Value]) -> String {
     stdout::table(&header, hosts.iter().map(row))
 }
 
-/// The number of hosts by who gives them ECN.
-pub(in crate::cmd::ecn_proxy) fn summary(by_ecn: &Value) -> String {
+/// The number of hosts by who gives them ECN, and the shares of all hosts and connections that have it.
+pub(in crate::cmd::ecn_proxy) fn summary(by_ecn: &Value, ecn: &Value) -> String {
     let count = |name: &str| by_ecn[name].as_u64().unwrap_or_default();
     let total: u64 = EcnUse::ALL.iter().map(|(_, name)| count(name)).sum();
     let parts = EcnUse::ALL.map(|(_, name)| format!("{} {name}", count(name)));
-    format!("{total} hosts: {}", parts.join(", "))
+    format!("{total} hosts: {}\nwith ECN: {}", parts.join(", "), with_ecn(ecn))
+}
+
+/// The shares of hosts and connections that have ECN, of all that the proxy knows.
+pub(super) fn with_ecn(ecn: &Value) -> String {
+    let of = |what: &str| {
+        let (part, whole) = (number(&ecn[format!("{what}_with_ecn")]), number(&ecn[what]));
+        format!("{} of {whole} {what}", share(part, whole))
+    };
+    format!("{}, {}", of("hosts"), of("connections"))
 }
 
 fn row(host: &Value) -> Vec<String> {
@@ -123,6 +132,11 @@ mod tests {
         ];
         assert_eq!(row(&host), expected);
         let none = json!({ "own": 1, "served": 20, "mixed": 0, "without": 2 });
-        assert_eq!(summary(&none), "23 hosts: 1 own, 20 served, 0 mixed, 2 without");
+        let ecn = json!({
+            "hosts": 23, "hosts_with_ecn": 21, "connections": 200, "connections_with_ecn": 110,
+        });
+        let expected = "23 hosts: 1 own, 20 served, 0 mixed, 2 without\n\
+                        with ECN: 91 % of 23 hosts, 55 % of 200 connections";
+        assert_eq!(summary(&none, &ecn), expected);
     }
 }

@@ -1,5 +1,6 @@
 //! `windlass ecn-proxy status` for people.
 
+use super::hosts::with_ecn;
 use crate::stdout;
 use humantime::{format_duration, format_rfc3339_seconds};
 use serde_json::Value;
@@ -27,6 +28,8 @@ pub(in crate::cmd::ecn_proxy) fn text(status: &Value) -> String {
         format!("flows   {}", flows(&status["flows"], &status["sizes"])),
     ];
     lines.extend(withheld(&status["withheld"]));
+    lines.push(format!("ecn     {}", with_ecn(&status["ecn"])));
+    lines.push(format!("avoided {} losses, at least", status["losses_avoided"]));
     lines.extend(status["config_file"].as_str().map(|file| format!("config  {file}")));
     lines.push(String::new());
     lines.push(interfaces(&status["interfaces"]));
@@ -97,7 +100,8 @@ mod tests {
             "state": "on", "policy": "drop", "pid": 7, "windlass": "0.1.0",
             "state_since_s": 0, "started_s": 0,
             "features": { "kernel": "6.1.0", "tcx": false, "pinned": null, "reused": false },
-            "flows": { "simulated": 3 }, "withheld": { "no-response": 2 },
+            "ecn": { "hosts": 4, "hosts_with_ecn": 3, "connections": 0, "connections_with_ecn": 0 },
+            "losses_avoided": 12, "flows": { "simulated": 3 }, "withheld": { "no-response": 2 },
             "sizes": { "flows_max": 10, "handshakes_max": 20, "hosts_max": 30 },
             "interfaces": [
                 { "name": "eth1", "side": "client-side", "attached":
@@ -111,6 +115,8 @@ mod tests {
             "kernel  6.1.0, no TCX: clsact filters, not pinned",
             "flows   3 simulated (room for 10, and 20 handshakes)",
             "ect     withheld: 2 no-response",
+            "ecn     75 % of 4 hosts, - of 0 connections",
+            "avoided 12 losses, at least",
             "wg0 NOT SERVED: no such one",
             "warning: flowtable",
         ] {
