@@ -1,5 +1,5 @@
 //! One direction of the path at work: delays, losses and disturbances as
-//! [`PathSetup`](crate::setup::PathSetup) has drawn them.
+//! [`PathSetup`] has drawn them.
 
 use crate::setup::PathSetup;
 use windlass_base::{Ecn, Rng, Span, Time};

@@ -1,5 +1,5 @@
 //! TCP options of a flow: the profile, with the keys of the flow and of `[defaults]` over it.
-//! [`flows`](super::flows) asks for them; [`controllers`](crate::controllers) has the congestion
+//! [`flows`](super::flows) asks for them; [`controllers`] has the congestion
 //! controllers.
 
 use crate::controllers;
