@@ -1,7 +1,13 @@
 import pytest
 
 from windlass_lab.core.errors import RunError
-from windlass_lab.core.statistics.estimate import CaseResult, Estimate, FlowResult, pair_flows
+from windlass_lab.core.statistics.estimate import (
+    CaseResult,
+    Estimate,
+    FlowResult,
+    pair_flows,
+    pool,
+)
 
 
 def flow(name, rtt):
@@ -64,3 +70,10 @@ def test_flows_of_another_case_are_refused():
         pair_flows([flow("a", 190.0)], [flow("x", 70.0)])
     with pytest.raises(RunError, match="1 flows measured"):
         pair_flows([flow("a", 190.0)], [])
+
+
+def test_a_distribution_that_one_run_lacks_is_none_of_all():
+    delays = {"mean": 1.0, "p50": 1.0}
+    assert pool([{"queue_delay_ms": delays}, {"queue_delay_ms": None}])["queue_delay_ms"] is None
+    pooled = pool([{"queue_delay_ms": delays}, {"queue_delay_ms": {"mean": 3.0, "p50": 1.0}}])
+    assert pooled["queue_delay_ms"]["mean"]["mean"] == 2.0

@@ -139,6 +139,9 @@ def pool(summaries: Sequence[Mapping], median: bool = False) -> dict:
 def _pool(values: Sequence, spread: Callable[[Sequence], dict]) -> Any:
     first = values[0]
     if isinstance(first, Mapping):
+        if any(value is None for value in values):
+            # Such as the delays of a flow that sent nothing in one of the runs.
+            return None
         common = [key for key in first if all(key in value for value in values)]
         return {key: _pool([value[key] for value in values], spread) for key in common}
     if isinstance(first, list):
