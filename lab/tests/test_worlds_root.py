@@ -49,7 +49,7 @@ def test_one_page_has_all_worlds(tmp_path, repository):
             flow["packets_per_s"]["steady"] * (flow.get("packet_bytes") or 1448) * 8
             for flow in summary["flows"]
         ]
-        # Both flows together fill a good part of the 10 Mbit/s, and no more than that: in the two seconds from
-        # `steady_from` on, with what the queue held before them, 50 packets.
+        # Both flows together fill a good part of the 10 Mbit/s. No more than the link carries after
+        # `steady_from` is acknowledged there, and what the queue held before: 50 packets.
         assert 5e6 < sum(bits) < 10e6 + 50 * 1500 * 8 / (SECONDS - 1), world
         assert summary["queues"][0]["arrived"] > 0
