@@ -15,8 +15,8 @@ const BUCKETS: usize = bucket_of(LONGEST_NS) + 1;
 /// Counts spans of time in buckets whose width is at most 1/64 of their value. A quantile is therefore
 /// within 1/128 (0.8 %) of the exact one, or within 64 ns, up to 275 s. Mean and maximum are exact.
 ///
-/// The buckets are allocated once, 7 KiB; recording allocates nothing. Two sketches of parts are merged into one of the whole, with the same result as if the
-/// whole had been recorded at once.
+/// The buckets are allocated once, 7 KiB; recording allocates nothing. Two sketches of parts are merged
+/// into one of the whole, with the same result as if the whole had been recorded at once.
 ///
 /// The buckets are those of HdrHistogram (Gil Tene). The crate of this name needs the standard library.
 ///
@@ -103,7 +103,10 @@ impl Sketch {
     /// median, 999 the quantile of 99.9 %. `None` without samples.
     pub fn quantile(&self, per_mille: u32) -> Option<Span> {
         let count = self.count();
-        (count > 0).then(|| self.value_at(rank(count, per_mille)))
+        (count > 0).then(|| {
+            let [value] = self.values_at([rank(count, per_mille)]);
+            value
+        })
     }
 
     /// Mean, quantiles and maximum; `None` without samples.
@@ -112,28 +115,33 @@ impl Sketch {
         if count == 0 {
             return None;
         }
-        let quantile = |per_mille| self.value_at(rank(count, per_mille));
+        let [p50, p90, p95, p99, p99_9] =
+            self.values_at([500, 900, 950, 990, 999].map(|per_mille| rank(count, per_mille)));
         let mean = self.sum_ns / u128::from(count);
         Some(Distribution {
             mean: Span::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)),
-            p50: quantile(500),
-            p90: quantile(900),
-            p95: quantile(950),
-            p99: quantile(990),
-            p99_9: quantile(999),
+            p50,
+            p90,
+            p95,
+            p99,
+            p99_9,
             max: Span::from_nanos(self.max_ns),
         })
     }
 
-    /// The value of the sample at `rank`, counted from 1 in order of size.
-    fn value_at(&self, rank: u64) -> Span {
-        let mut below = 0;
-        let bucket = self.counts.iter().position(|count| {
-            below += u64::from(*count);
-            below >= rank
-        });
-        let nanos = bucket.map_or(self.max_ns, value_of);
-        Span::from_nanos(nanos.min(self.max_ns))
+    /// The values of the samples at these ranks, counted from 1 in order of size. Later ranks must not be
+    /// smaller, so that one pass over the buckets finds them all.
+    fn values_at<const N: usize>(&self, ranks: [u64; N]) -> [Span; N] {
+        let mut buckets = self.counts.iter().map(|count| u64::from(*count)).enumerate();
+        let (mut bucket, mut up_to) = (0, 0);
+        ranks.map(|rank| {
+            while up_to < rank
+                && let Some((next, count)) = buckets.next()
+            {
+                (bucket, up_to) = (next, up_to + count);
+            }
+            Span::from_nanos(value_of(bucket).min(self.max_ns))
+        })
     }
 }
 

@@ -6,8 +6,9 @@ mod common;
 use common::{Api, Outcome, poll};
 use libc::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use windlass_testbed::wait_until;
 
 const TOU: Api = Api::Tou;
 const EBADF: Outcome = -(libc::EBADF as Outcome);
@@ -15,12 +16,25 @@ const EBADF: Outcome = -(libc::EBADF as Outcome);
 /// Runs a call that waits, closes its descriptor meanwhile, and returns the call's result.
 fn closed_under(fd: c_int, call: impl FnOnce() -> Outcome + Send) -> Outcome {
     thread::scope(|scope| {
-        let waiting = scope.spawn(call);
-        // The result is the same whether or not the call waits already.
-        thread::sleep(Duration::from_millis(20));
+        let (says, heard) = mpsc::channel();
+        let waiting = scope.spawn(move || {
+            // SAFETY: takes no argument and cannot fail.
+            says.send(unsafe { libc::gettid() }).expect("the closing thread listens");
+            call()
+        });
+        // Once the descriptor is closed, another test may get its number: the call has to wait by then.
+        let thread = heard.recv().expect("the thread's number");
+        wait_until("the call to wait", || sleeps(thread));
         assert_eq!(TOU.close(fd), 0);
         waiting.join().expect("no panic")
     })
+}
+
+/// Whether a thread of this process sleeps (proc_pid_stat(5): the state follows the name in parentheses).
+fn sleeps(thread: libc::pid_t) -> bool {
+    let stat =
+        std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('S'))
 }
 
 #[test]
