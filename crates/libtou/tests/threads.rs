@@ -5,6 +5,7 @@ mod common;
 
 use common::{Api, Outcome, poll};
 use libc::c_int;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
@@ -18,22 +19,22 @@ fn closed_under(fd: c_int, call: impl FnOnce() -> Outcome + Send) -> Outcome {
     thread::scope(|scope| {
         let (says, heard) = mpsc::channel();
         let waiting = scope.spawn(move || {
-            // SAFETY: takes no argument and cannot fail.
-            says.send(unsafe { libc::gettid() }).expect("the closing thread listens");
+            let own = std::fs::read_link("/proc/thread-self").expect("Linux");
+            says.send(own).expect("the closing thread listens");
             call()
         });
         // Once the descriptor is closed, another test may get its number: the call has to wait by then.
-        let thread = heard.recv().expect("the thread's number");
-        wait_until("the call to wait", || sleeps(thread));
+        let thread = heard.recv().expect("the thread's folder");
+        wait_until("the call to wait", || sleeps(&thread));
         assert_eq!(TOU.close(fd), 0);
         waiting.join().expect("no panic")
     })
 }
 
 /// Whether a thread of this process sleeps (proc_pid_stat(5): the state follows the name in parentheses).
-fn sleeps(thread: libc::pid_t) -> bool {
-    let stat =
-        std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
+fn sleeps(thread: &Path) -> bool {
+    let file = Path::new("/proc").join(thread).join("stat");
+    let stat = std::fs::read_to_string(file).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('S'))
 }
 
