@@ -18,6 +18,7 @@ def flow(name: str, rate: float, marks: int | None) -> dict:
         "name": name,
         "controller": "cubic",
         "packets_per_s": {"whole_run": rate, "steady": rate},
+        "mbit_per_s": {"whole_run": rate * 0.01, "steady": rate * 0.01},
         "cwnd_packets": {"time_mean_steady": rate / 10},
         "srtt_ms": {"time_mean": 80.0},
         "retransmitted_segments": 3,
@@ -99,6 +100,19 @@ def test_the_page_has_a_panel_for_each_pair_with_a_curve_for_each_world(outputs,
     named = [place for place in drawing.axes if place.get_xlabel() == "time (s)"]
     assert len(named) == 3, "the lowest panel of each column names the axis"
     assert figure.save(tmp_path / "both.png").stat().st_size > 1000
+
+
+def test_rates_are_those_of_pairs_of_flows_too(outputs):
+    from windlass_lab.runs.beside import Comparison
+    from windlass_lab.runs.stored import read
+
+    runs = [(folder, read(folder)) for folder in outputs]
+    (rates,) = Comparison(runs).plot(["rate"]).rows
+    assert [(panel.label, len(panel.spec["data"])) for panel in rates.panels] == [
+        ("a", 1),
+        ("b", 2),
+        ("c", 1),
+    ]
 
 
 def test_flows_without_a_name_in_common_are_paired_by_place_and_json_has_all(

@@ -7,7 +7,7 @@ from windlass_lab.core.errors import LabError
 from windlass_lab.core.plots.parts import Panel
 from windlass_lab.core.report.panel_page import Row
 from windlass_lab.core.text.numbers import NONE, figure, table
-from windlass_lab.runs.columns import FLOW_COLUMNS
+from windlass_lab.runs.columns import QUEUE_COLUMNS
 from windlass_lab.runs.figure import Figure
 from windlass_lab.runs.panels import QUANTITIES, RunLike, Runs, cell, curves_of, spec_of
 
@@ -96,12 +96,8 @@ class Comparison:
 
     def _row(self, name: str) -> Row:
         title, unit = QUANTITIES[name]
-        # The two worlds may name a flow's controller differently, and its name alone pairs it.
-        found = [
-            {label.partition(" (")[0]: (x, y) for label, x, y in curves_of(name, run)}
-            for _, run in self.runs
-        ]
-        if name in FLOW_COLUMNS:
+        found = [{label: (x, y) for label, x, y in curves_of(name, run)} for _, run in self.runs]
+        if name not in QUEUE_COLUMNS:
             names = [pair.names for pair in self.flows()]
         else:
             # The bottleneck's queue is the first; the two worlds may name it differently.

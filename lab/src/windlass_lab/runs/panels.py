@@ -64,7 +64,7 @@ def rows_of(runs: Runs, what: Sequence[str]) -> list[Row]:
 
 def _row(name: str, runs: Runs) -> Row:
     title, unit = QUANTITIES[name]
-    curves = [(label, curves_of(name, run)) for label, run in runs]
+    curves = [(label, _labelled(name, run)) for label, run in runs]
     curves = [(label, found) for label, found in curves if found]
     highest = max((max(y) for _, found in curves for _, _, y in found), default=1.0)
     panels = [
@@ -80,8 +80,16 @@ def kept(runs: Runs) -> list[tuple[str, str, str]]:
     return [(name, *QUANTITIES[name]) for name in found]
 
 
+def _labelled(name: str, run: RunLike) -> list[tuple[str, list[float], list[float]]]:
+    """The curves of a run; the label of a flow has its controller."""
+    curves = curves_of(name, run)
+    if name in QUEUE_COLUMNS:
+        return curves
+    return [(_label(flow, run), x, y) for flow, x, y in curves]
+
+
 def curves_of(name: str, run: RunLike) -> list[tuple[str, list[float], list[float]]]:
-    """Label, times and values of each flow or queue that has any; a queue that was always empty has
+    """Name, times and values of each flow or queue that has any; a queue that was always empty has
     none.
     """
     if name == "rate":
@@ -96,8 +104,7 @@ def curves_of(name: str, run: RunLike) -> list[tuple[str, list[float], list[floa
         if known.is_empty() or (kind == "queue" and known[column].max() == 0):
             continue
         x, y = thin(known["time_s"].to_list(), known[column].to_list(), _POINTS)
-        name_in_file = table.removeprefix(f"{kind}-")
-        found.append((_label(name_in_file, run) if kind == "flow" else name_in_file, x, y))
+        found.append((table.removeprefix(f"{kind}-"), x, y))
     return found
 
 
@@ -110,7 +117,7 @@ def _rates(run: RunLike) -> list[tuple[str, list[float], list[float]]]:
         known = frame.select("time_s", "acked_packets").drop_nulls()
         columns = known["time_s"].to_list(), known["acked_packets"].to_list()
         x, y = mean_rates(*columns, run.summary["duration_s"])
-        found.append((_label(flow["name"], run), x, [rate * mbit for rate in y]))
+        found.append((flow["name"], x, [rate * mbit for rate in y]))
     return found
 
 
