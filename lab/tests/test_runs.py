@@ -250,6 +250,9 @@ def test_plot_without_a_name_lists_the_series_of_a_run(small, windlass, tmp_path
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split(maxsplit=1) == ["cwnd", "Congestion window (packets)"]
     assert {"rate", "delay", "queue"} <= {line.split()[0] for line in lines}
+    assert main(["plot", str(out), "--what", "--json"]) == 0
+    series = json.loads(capsys.readouterr().out)["series"]
+    assert [each["name"] for each in series] == [line.split()[0] for line in lines]
 
 
 def test_plot_writes_a_page_of_an_output(small, windlass, tmp_path, capsys):

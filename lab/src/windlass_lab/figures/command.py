@@ -104,7 +104,7 @@ def _plot(options: argparse.Namespace) -> int:
             whose = "runs, and this is a sweep" if studies else "a sweep, and this is none"
             raise LabError(f"{text} is for {whose}: {options.folders[0]}")
     if options.what == "":
-        return _list_kept(options.folders)
+        return _list_kept(options.folders, options.json)
     figure, drawn = _of_study(options) if studies else _of_runs(options)
     folders = options.folders
     default = folders[0] / "plot.html" if len(folders) == 1 else Path("plot.html")
@@ -141,12 +141,17 @@ def _of_runs(options: argparse.Namespace) -> tuple[SavedFigure, dict]:
     return figure, {"curves": figure.curves()}
 
 
-def _list_kept(folders: list[Path]) -> int:
+def _list_kept(folders: list[Path], as_json: bool) -> int:
     from windlass_lab.runs.panels import kept
     from windlass_lab.runs.stored import read
 
     runs = [(label, read(folder)) for label, folder in _labelled(folders)]
-    print("\n".join(f"{name:14} {title} ({unit})" for name, title, unit in kept(runs)))
+    found = kept(runs)
+    if as_json:
+        series = [{"name": name, "title": title, "unit": unit} for name, title, unit in found]
+        print(json.dumps({"schema": 1, "kind": "lab.plot.what", "series": series}))
+    else:
+        print("\n".join(f"{name:14} {title} ({unit})" for name, title, unit in found))
     return 0
 
 
