@@ -220,3 +220,16 @@ def test_every_plot_is_that_of_its_table_and_every_table_that_of_its_data(script
     command = [sys.executable, ROOT / script, "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("", 0), done.stderr
+
+
+def test_the_page_of_the_libraries_names_what_there_is():
+    page = (ROOT / "docs/reference/libraries.md").read_text()
+    # Blanks are in commands only.
+    parts = {part for code in re.findall(r"`([^`\s]+)`", page) for part in code.split("::")}
+    crates = {path.name for path in (ROOT / "crates").iterdir()}
+    crates |= {f"windlass-{name}" for name in crates} | {f"windlass_{name}" for name in crates}
+    names = {part for part in parts if re.fullmatch(r"[A-Za-z_]\w*", part)} - crates
+    sources = "\n".join(path.read_text() for path in ROOT.glob("crates/*/src/**/*.rs"))
+    defined = set(re.findall(r"\b(?:fn|struct|enum|trait|type|mod|const) (\w+)", sources))
+    variants = re.findall(r"^    ([A-Z]\w*)(?:,| \{|\()", sources, re.MULTILINE)
+    assert names - defined - set(variants) == set()
