@@ -41,12 +41,12 @@ pub struct Outcome {
     pub acks: u16,
     /// A line for each test.
     pub tests: Vec<TestRow>,
-    /// The verdict on all runs; `None` if no run was measured.
+    /// The verdict on all runs; `None` before the first one, or if the controller was asked for.
     pub verdict: Option<Verdict>,
     /// The congestion controller, if it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller: Option<Controller>,
-    /// The reason why no run was measured.
+    /// Why the server was not measured, once the session is done: until then another URL may answer.
     pub failure: Option<Failure>,
     /// Every run.
     pub runs: Vec<Report>,
@@ -129,7 +129,7 @@ pub struct TestRow {
     pub initial_window: Stat,
     /// The median RTT, in milliseconds.
     pub rtt_ms: Option<f64>,
-    /// The data packets that the models predict.
+    /// The data packets that the models predict for the first of these runs.
     pub predicted: Option<Predicted>,
 }
 
