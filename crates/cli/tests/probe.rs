@@ -183,6 +183,8 @@ fn a_server_on_this_machine_is_measured_as_table_and_as_json() {
     for part in ["data packets", "initial window: ", "reaction: ", ": test, MSS "] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
+    let verdict = printed.find("reaction: ");
+    assert!(verdict < printed.find("data packets"), "the verdict comes first: {printed}");
     let output = probe(&[&[target.as_str(), "--json"], &short[..]].concat());
     let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!((&json["schema"], &json["url"]), (&1.into(), &target.into()));
@@ -204,6 +206,8 @@ fn bursts_of_a_server_on_this_machine_are_compared() {
     for part in ["first RTT", "5 of 5", "8 packets at once", "Mbit/s"] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
+    let result = printed.find("result: ");
+    assert!(result < printed.find("first RTT"), "the result comes first: {printed}");
     assert_eq!(table.status.code(), Some(0), "{printed}");
     let few = probe(&[&target, "--burst=2,8", "--runs", "1", "--json"]);
     let json: Value = serde_json::from_slice(&few.stdout).expect("JSON");
