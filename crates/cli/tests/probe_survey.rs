@@ -135,7 +135,7 @@ fn a_dry_run_says_what_would_be_done_without_any_privilege() {
     for part in [
         "hosts: 3 (1 of them names",
         "excluded by address: 1",
-        "tests A,C, 5 runs each",
+        "tests A,C, 2 to 5 runs each",
         "some 22, at most 50 a second",
         "(who@example.org)",
         "nothing was sent",

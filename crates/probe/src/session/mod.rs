@@ -4,6 +4,7 @@
 
 mod attempts;
 mod bursts;
+mod certain;
 mod outcome;
 mod plan;
 mod settings;
@@ -11,7 +12,7 @@ mod spoken;
 
 pub use bursts::BurstOutcome;
 pub use outcome::{Failure, Outcome, Predicted, Stat, TestRow};
-pub use settings::{Family, Settings};
+pub use settings::{Family, Runs, Settings};
 pub use spoken::{Spoken, WindowAfter};
 
 use crate::dialogue::Scheme;
@@ -94,6 +95,11 @@ impl Found {
     fn is_unscaled(&self) -> bool {
         self.scout.syn_ack.is_some_and(|syn_ack| syn_ack.window_scale.is_none())
     }
+
+    /// Whether TLS comes before its dialogue, or in it.
+    fn is_secured(&self) -> bool {
+        Scheme::of(&self.url).is_some_and(|scheme| scheme.tls)
+    }
 }
 
 impl Session {
@@ -149,12 +155,12 @@ impl Session {
         }
     }
 
-    /// Completed and planned runs, for a progress bar.
+    /// Completed runs, and the most that there can be, for a progress bar.
     pub fn progress(&self) -> (usize, usize) {
         if self.settings.controllers.is_some() {
             return (self.reports.len(), trials::TRIALS_MAX);
         }
-        (self.reports.len(), self.purposes().len() * self.settings.runs as usize)
+        (self.reports.len(), self.purposes().len() * self.settings.runs.most() as usize)
     }
 
     /// The answer to [`Step::Resolve`].
@@ -208,7 +214,8 @@ impl Session {
                 let failing = tail.len() == FAILURES_MAX && !tail.clone().any(measured);
                 // A server may send few packets at once, and not more.
                 let some = !self.settings.bursts.is_empty() && self.reports.iter().any(measured);
-                if failing && !some || self.next_purpose().is_none() {
+                let is_over = self.next_purpose().is_none() || self.is_certain();
+                if failing && !some || is_over {
                     self.stage = Stage::Done;
                 }
             }

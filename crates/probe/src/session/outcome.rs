@@ -1,8 +1,7 @@
 //! The outcome of a session, for JSON and for tables.
 
 use super::spoken::{Spoken, after_acks};
-use super::{Session, Stage};
-use crate::dialogue::Scheme;
+use super::{Found, Session, Stage};
 use crate::topic::cca::Controller;
 use crate::topic::ecn::Capability;
 use crate::topic::split::{Model, Observation, Test, Verdict, classify, median};
@@ -177,7 +176,7 @@ impl fmt::Display for Stat {
 pub(super) fn make(session: &Session) -> Outcome {
     let found = session.found.as_ref();
     let head = found.and_then(|found| found.scout.head.as_ref());
-    let secured = found.and_then(|found| Scheme::of(&found.url)).is_some_and(|scheme| scheme.tls);
+    let secured = found.is_some_and(Found::is_secured);
     let greeting = found.and_then(|found| found.scout.heard.as_ref()?.server.clone());
     let mut verdict = (!session.reports.is_empty()).then(|| verdict(session, secured));
     let dialogue = session.spoken(verdict.as_mut());

@@ -1,5 +1,6 @@
 use super::*;
 use crate::dialogue::Exchange;
+use crate::session::Runs;
 use crate::topic::Ending;
 use crate::topic::split::Test;
 use crate::{http, tls};
@@ -9,7 +10,7 @@ fn settings() -> Settings {
     Settings {
         tests: vec![Test::Split(1), Test::Split(4)],
         bursts: Vec::new(),
-        runs: 2,
+        runs: Runs::Exactly(2),
         acks: 3,
         timeout: Span::from_secs(3),
         patience: Span::from_secs(6),

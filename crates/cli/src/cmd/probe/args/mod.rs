@@ -38,6 +38,8 @@ Each run is a connection: a GET, the first flight unacknowledged until it is in,
 first segments in the parts of the test, then silence for the timeout, then a reset. The path should \
 name something large: an answer of less than twice the initial window tells little. Other dialogues ask \
 for what their protocol gives to everybody, and with a short answer the probe announces a smaller MSS. \
+Each test runs two to five times: the probe stops after a round in which all \
+runs are measured and fit one verdict, and all first flights are equal. \
 docs/reference/probe.md explains the tests, the models and the words of the verdict. With https no \
 certificate is verified: the probe measures the host that answers.
 
@@ -148,10 +150,9 @@ pub(crate) struct MeasureArgs {
     /// How many segments to acknowledge so, the first ones
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<u16>(1..=64))]
     pub acks: u16,
-    /// Runs of each test
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    #[arg(value_parser = whole::<u32>(1..=1000))]
-    pub runs: u32,
+    /// Runs of each test [default: 2 to 5, until the answer is certain; with --burst 5]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=1000))]
+    pub runs: Option<u32>,
     /// How long to look on after the ACKs, so that retransmissions are seen
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_time)]
     pub timeout: Span,
