@@ -4,6 +4,7 @@ use super::outcome::{Failure, Outcome};
 use crate::topic::burst::BurstVerdict;
 use crate::topic::{Report, SynAck};
 use serde::Serialize;
+use std::ops::Not;
 
 /// The version of the format of [`BurstOutcome`] as JSON.
 const SCHEMA_VERSION: u32 = 1;
@@ -30,6 +31,9 @@ pub struct BurstOutcome {
     pub verdict: BurstVerdict,
     /// The reason why no run was measured.
     pub failure: Option<Failure>,
+    /// It was ended early, and there may be more to learn.
+    #[serde(skip_serializing_if = "Not::not")]
+    pub interrupted: bool,
     /// Every run.
     pub runs: Vec<Report>,
 }
@@ -47,6 +51,7 @@ pub(super) fn make(outcome: Outcome, sizes: &[u16]) -> BurstOutcome {
         server: outcome.server,
         syn_ack: outcome.syn_ack,
         failure: outcome.failure,
+        interrupted: outcome.interrupted,
         runs: outcome.runs,
     }
 }

@@ -72,6 +72,8 @@ pub struct Session {
     opened_port: Option<u16>,
     /// Addresses that have left a SYN without an answer.
     unanswered: Vec<IpAddr>,
+    /// Its caller ended it.
+    interrupted: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -120,6 +122,7 @@ impl Session {
             ecn_reports: Vec::new(),
             opened_port: None,
             unanswered: Vec::new(),
+            interrupted: false,
         };
         session.try_next();
         session
@@ -221,6 +224,12 @@ impl Session {
             }
             _ => {}
         }
+    }
+
+    /// Ends the session early. Its outcome is on what is known so far.
+    pub fn interrupt(&mut self) {
+        self.interrupted = !matches!(self.step(), Step::Done);
+        self.stage = Stage::Done;
     }
 
     /// The next request for ECN, unless the server's ECN is known or not asked for.

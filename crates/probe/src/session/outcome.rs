@@ -8,6 +8,7 @@ use crate::topic::split::{Model, Observation, Test, Verdict, classify, median};
 use crate::topic::{Ending, Report, SynAck};
 use serde::Serialize;
 use std::fmt;
+use std::ops::Not;
 
 /// The version of the format of [`Outcome`] as JSON.
 const SCHEMA_VERSION: u32 = 1;
@@ -47,6 +48,9 @@ pub struct Outcome {
     pub controller: Option<Controller>,
     /// The reason why no run was measured.
     pub failure: Option<Failure>,
+    /// It was ended early, and there may be more to learn.
+    #[serde(skip_serializing_if = "Not::not")]
+    pub interrupted: bool,
     /// Every run.
     pub runs: Vec<Report>,
     /// The dialogue, if it is another one than HTTP.
@@ -199,7 +203,8 @@ pub(super) fn make(session: &Session) -> Outcome {
         tests: tests.flat_map(|test| row(*test, &session.reports)).collect(),
         verdict: verdict.filter(|_| session.settings.controllers.is_none()),
         controller,
-        failure: failure.filter(|_| done),
+        failure: failure.filter(|_| done && !session.interrupted),
+        interrupted: session.interrupted,
         runs: session.reports.clone(),
         dialogue,
         ecn: Capability::of(&session.ecn_reports),

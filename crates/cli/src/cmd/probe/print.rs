@@ -35,9 +35,14 @@ pub(super) fn text(outcome: &Outcome) -> String {
         (Some(verdict), _) => lines.extend(controller(verdict)),
         (None, Some(verdict)) => lines.extend(tell(verdict)),
         (None, None) => {
-            lines.push(not_measured(&outcome.target, outcome.failure.as_ref()));
+            lines.push(not_measured(
+                &outcome.target,
+                outcome.failure.as_ref(),
+                outcome.interrupted,
+            ));
         }
     }
+    lines.extend(interrupted(outcome.interrupted, outcome.runs.len()));
     if outcome.url.is_some() && !outcome.unanswered.is_empty() {
         let silent = outcome.unanswered.join(", ");
         lines.push(format!("note: other addresses of the name did not answer: {silent}"));
@@ -56,7 +61,7 @@ pub(super) fn burst(outcome: &BurstOutcome) -> String {
     lines.extend(outcome.url.as_ref().map(|url| about(url, address, server, syn_ack)));
     let verdict = &outcome.verdict;
     if verdict.sizes.is_empty() {
-        lines.push(not_measured(&outcome.target, outcome.failure.as_ref()));
+        lines.push(not_measured(&outcome.target, outcome.failure.as_ref(), outcome.interrupted));
         return lines.join("\n");
     }
     lines.push(match &verdict.difference {
@@ -64,6 +69,7 @@ pub(super) fn burst(outcome: &BurstOutcome) -> String {
         None => format!("undecided: fewer than two sizes have {RUNS_MIN} measured runs"),
     });
     lines.extend(verdict.notes.iter().map(|note| format!("note: {note}")));
+    lines.extend(interrupted(outcome.interrupted, outcome.runs.len()));
     lines.push(stdout::table(&BURST_HEADER, verdict.sizes.iter().map(size)));
     lines.join("\n")
 }
@@ -86,15 +92,21 @@ fn size(row: &SizeRow) -> Vec<String> {
     ]
 }
 
-fn not_measured(target: &str, failure: Option<&Failure>) -> String {
+fn not_measured(target: &str, failure: Option<&Failure>, interrupted: bool) -> String {
     match failure {
         // Its own text names the host, which a redirect may have given.
         Some(Failure::NoSuchHost { host, why }) if target.contains(host.as_str()) => {
             format!("{target}: not measured: no such host: {why}")
         }
         Some(failure) => format!("{target}: not measured: {failure}"),
+        None if interrupted => format!("{target}: not measured: interrupted"),
         None => format!("{target}: not measured"),
     }
+}
+
+/// A note, if Ctrl-C ended the measurement after some runs.
+fn interrupted(was: bool, runs: usize) -> Option<String> {
+    (was && runs > 0).then(|| format!("note: interrupted after {runs} runs, on which this rests"))
 }
 
 fn about(

@@ -61,7 +61,8 @@ Needs CAP_NET_RAW: root, or sudo setcap cap_net_raw+ep $(command -v windlass).
 
 Exit status: 0 the reaction is decided, two sizes are compared, or the controller is known; 1 failure \
 while working: not permitted, no sockets; 2 bad arguments; 3 measured, but undecided; 4 not measured: no \
-such host, refused, unreachable, silent, no HTTP, no such dialogue; 130 interrupted.";
+such host, refused, unreachable, silent, no HTTP, no such dialogue; 130 interrupted: what is known so far \
+is printed.";
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
