@@ -142,6 +142,10 @@ fn a_dry_run_says_what_would_be_done_without_any_privilege() {
     ] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
+    let printed = text(&survey(&[&hosts, "--dry-run", "--find-object"]).stdout);
+    for part in ["up to 4 requests more", "some 45, at most"] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
     let printed = text(&survey(&[&hosts, "--dry-run", "--cca"]).stdout);
     for part in
         ["a trial of its congestion controller", "asks for AccECN", "some 9,", "30 hosts under way"]

@@ -39,12 +39,14 @@ pub struct BurstOutcome {
 }
 
 /// Judges the runs of a session that was to measure these sizes.
-pub(super) fn make(outcome: Outcome, sizes: &[u16]) -> BurstOutcome {
+pub(super) fn make(outcome: Outcome, sizes: &[u16], note: Option<&String>) -> BurstOutcome {
     let unscaled = outcome.syn_ack.is_some_and(|syn_ack| syn_ack.window_scale.is_none());
+    let mut verdict = BurstVerdict::of(&outcome.runs, sizes, unscaled);
+    verdict.notes.splice(0..0, note.cloned());
     BurstOutcome {
         schema: SCHEMA_VERSION,
         kind: "probe.burst",
-        verdict: BurstVerdict::of(&outcome.runs, sizes, unscaled),
+        verdict,
         target: outcome.target,
         url: outcome.url,
         address: outcome.address,

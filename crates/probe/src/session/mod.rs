@@ -5,6 +5,7 @@
 mod attempts;
 mod bursts;
 mod certain;
+mod object;
 mod outcome;
 mod plan;
 mod settings;
@@ -18,10 +19,12 @@ pub use spoken::{Spoken, WindowAfter};
 use crate::dialogue::Scheme;
 use crate::http::Head;
 use crate::target::Target;
+use crate::topic::ReadOrder;
 use crate::topic::cca::{Controller, trials};
 use crate::topic::ecn::{Ask, Capability};
 use crate::topic::{Ending, Order, Purpose, Report};
 use attempts::Attempts;
+use object::{Object, Search};
 use std::net::{IpAddr, SocketAddr};
 use url::Url;
 use windlass_base::Span;
@@ -74,12 +77,21 @@ pub struct Session {
     unanswered: Vec<IpAddr>,
     /// Its caller ended it.
     interrupted: bool,
+    /// How often a connection that measures asks for the object.
+    repeats: usize,
+    /// Why another object than the page is measured, or this one several times.
+    object_note: Option<String>,
 }
 
 #[derive(Clone, Debug)]
 enum Stage {
     Resolving(Url),
-    Scouting { url: Url, attempts: Attempts },
+    Scouting {
+        url: Url,
+        attempts: Attempts,
+    },
+    /// The page is too small.
+    Searching(Box<Search>),
     Measuring,
     Done,
 }
@@ -123,6 +135,8 @@ impl Session {
             opened_port: None,
             unanswered: Vec::new(),
             interrupted: false,
+            repeats: 1,
+            object_note: None,
         };
         session.try_next();
         session
@@ -135,8 +149,12 @@ impl Session {
                 Step::Resolve { host: bare_host(url), port: Scheme::port_of(url).unwrap_or(80) }
             }
             Stage::Scouting { url, attempts } => match attempts.current() {
-                Some(remote) => self.connect(remote, url, Purpose::Scout),
+                Some(remote) => self.connect(remote, url, self.scouts(remote, url)),
                 None => Step::Done,
+            },
+            Stage::Searching(search) => match (&self.found, search.next()) {
+                (Some(found), Some((url, purpose))) => self.connect(found.remote, &url, purpose),
+                _ => Step::Done,
             },
             Stage::Measuring => match (&self.found, self.next_purpose()) {
                 (Some(found), Some(purpose)) => self.connect(found.remote, &found.url, purpose),
@@ -207,6 +225,10 @@ impl Session {
                     self.handle_scout(Found { url, remote, scout: report });
                 }
             }
+            Stage::Searching(search) => {
+                search.handle_report(report);
+                self.end_search();
+            }
             Stage::Measuring => {
                 match self.next_ask() {
                     Some(_) => self.ecn_reports.push(report),
@@ -244,7 +266,7 @@ impl Session {
 
     /// The same for bursts, if the settings ask for them.
     pub fn burst_outcome(&self) -> BurstOutcome {
-        bursts::make(self.outcome(), &self.settings.bursts)
+        bursts::make(self.outcome(), &self.settings.bursts, self.object_note.as_ref())
     }
 
     /// The verdict on the congestion controller; `None` before the first trial, or if it is not asked for.
@@ -324,8 +346,43 @@ impl Session {
     fn settle_on(&mut self, found: Found) {
         self.failure = None;
         self.unanswered.retain(|address| *address != found.remote.ip());
+        let search = self.searches().then(|| {
+            Search::new(&found, self.enough_bytes(found.remote), &self.settings.user_agent)
+        });
         self.found = Some(found);
-        self.stage = Stage::Measuring;
+        self.stage = match search.flatten() {
+            Some(search) => Stage::Searching(Box::new(search)),
+            None => Stage::Measuring,
+        };
+        self.end_search();
+    }
+
+    /// Whether a web server's page is to be large enough. A trial of its controller asks for it again and again.
+    fn searches(&self) -> bool {
+        self.settings.find_object && self.settings.controllers.is_none()
+    }
+
+    /// The purpose of a connection that finds out whether a server answers.
+    fn scouts(&self, remote: SocketAddr, url: &Url) -> Purpose {
+        match self.searches() && matches!(url.scheme(), "http" | "https") {
+            true => Purpose::Read(ReadOrder::Page { enough: self.enough_bytes(remote) }),
+            false => Purpose::Scout,
+        }
+    }
+
+    /// Takes the object of a search that is over.
+    fn end_search(&mut self) {
+        let Stage::Searching(search) = &self.stage else { return };
+        if search.next().is_some() {
+            return;
+        }
+        let search = std::mem::replace(&mut self.stage, Stage::Measuring);
+        if let Stage::Searching(search) = search {
+            // Packets of bursts have to be full, which those at the ends of short answers are not.
+            let Object { found, repeats, why } = search.choose(self.settings.bursts.is_empty());
+            self.found = Some(found);
+            (self.repeats, self.object_note) = (repeats, Some(why));
+        }
     }
 }
 

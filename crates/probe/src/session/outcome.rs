@@ -183,6 +183,9 @@ pub(super) fn make(session: &Session) -> Outcome {
     let secured = found.is_some_and(Found::is_secured);
     let greeting = found.and_then(|found| found.scout.heard.as_ref()?.server.clone());
     let mut verdict = (!session.reports.is_empty()).then(|| verdict(session, secured));
+    if let (Some(verdict), Some(note)) = (&mut verdict, &session.object_note) {
+        verdict.notes.insert(0, note.clone());
+    }
     let dialogue = session.spoken(verdict.as_mut());
     let tests = session.settings.tests.iter();
     let done = matches!(session.stage, Stage::Done);

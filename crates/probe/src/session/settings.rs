@@ -33,6 +33,8 @@ pub struct Settings {
     pub scheme: Option<Scheme>,
     /// The dialogue of `tcp` and `tls`.
     pub exchange: Exchange,
+    /// Look for a larger object where the page of a web server is too small: up to four requests more.
+    pub find_object: bool,
     /// Learn first what ECN the server speaks.
     pub ecn: bool,
     /// Identify the congestion controller by this library, instead of running tests.

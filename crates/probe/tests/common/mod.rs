@@ -190,6 +190,7 @@ pub(crate) fn settings(tests: &[Test], runs: u32) -> Settings {
         user_agent: http::USER_AGENT.to_owned(),
         scheme: None,
         exchange: Exchange::default(),
+        find_object: false,
         ecn: false,
         controllers: None,
         tls: tls::client_config().expect("sound"),

@@ -31,7 +31,11 @@ pub(crate) fn main(args: Probe) -> Result<ExitCode, Failure> {
         Some(ProbeCommand::Population(args)) => return serve::population(&args),
         None => {}
     }
-    let settings = Settings { bursts: sizes(&args.burst), ..settings(&args.tests, &args.how)? };
+    let settings = Settings {
+        bursts: sizes(&args.burst),
+        find_object: !args.no_search,
+        ..settings(&args.tests, &args.how)?
+    };
     let is_burst = !settings.bursts.is_empty();
     let Some(target) = args.target else {
         return Err(Failure::Input("HOST|URL: which server?".to_owned()));

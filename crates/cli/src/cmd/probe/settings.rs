@@ -44,6 +44,8 @@ pub(super) fn settings(tests: &[Test], args: &MeasureArgs) -> Result<Settings, F
             _ => None,
         },
         user_agent: args.user_agent.clone(),
+        // Each command has an option of its own.
+        find_object: false,
         // --cca also reports how the controller answers marks: it asks which ECN the server speaks.
         ecn: args.ecn || args.cca,
         controllers: args.cca.then(library).transpose()?,

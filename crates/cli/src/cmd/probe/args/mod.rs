@@ -35,8 +35,10 @@ Examples:
   windlass probe tls://host:5000 --send @request.bin
 
 Each run is a connection: a GET, the first flight unacknowledged until it is in, then the ACKs of its \
-first segments in the parts of the test, then silence for the timeout, then a reset. The path should \
-name something large: an answer of less than twice the initial window tells little. Other dialogues ask \
+first segments in the parts of the test, then silence for the timeout, then a reset. A page of \
+HTTP that is too small for the tests is searched for a link to something larger, on the same server, with at \
+most five requests in all; robots.txt is obeyed. Without one, each connection asks for the page several times. \
+--no-search leaves both out. Other dialogues ask \
 for what their protocol gives to everybody, and with a short answer the probe announces a smaller MSS. \
 Each test runs two to five times: the probe stops after a round in which all \
 runs are measured and fit one verdict, and all first flights are equal. \
@@ -81,6 +83,9 @@ pub(crate) struct Probe {
     #[arg(default_missing_value = "2,4,8,16,32,64", value_parser = whole::<u16>(2..=128))]
     #[arg(conflicts_with_all = ["tests", "split", "acks", "cca", "ecn"])]
     pub burst: Vec<u16>,
+    /// Measure the page as it is, and look for no larger object where it is too small
+    #[arg(long)]
+    pub no_search: bool,
     #[command(flatten)]
     pub how: MeasureArgs,
     /// Print a JSON object, with every run, instead of a table

@@ -43,6 +43,10 @@ pub(crate) struct Survey {
     pub tests: Vec<Test>,
     #[command(flatten)]
     pub how: MeasureArgs,
+    /// Where a page is too small for the tests, look for a larger object among its links: up to four requests
+    /// more, robots.txt obeyed
+    #[arg(long)]
+    pub find_object: bool,
     /// New connections a second, at most, to all hosts together
     #[arg(long, value_name = "N", default_value = "50", value_parser = parse_connection_rate)]
     pub rate: f64,

@@ -35,7 +35,8 @@ const INTERRUPTED: u8 = 130;
 
 /// Runs `windlass probe survey`; returns the exit status.
 pub(crate) fn main(args: Args) -> Result<ExitCode, Failure> {
-    let settings = with_contact(settings(&args.tests, &args.how)?, args.contact.as_deref());
+    let settings = Settings { find_object: args.find_object, ..settings(&args.tests, &args.how)? };
+    let settings = with_contact(settings, args.contact.as_deref());
     let list = hosts::parse(&read(&args.file)?, settings.scheme)
         .map_err(|why| Failure::Input(format!("{}: {why}", args.file.display())))?;
     let exclusions = read_exclusions(&args)?;

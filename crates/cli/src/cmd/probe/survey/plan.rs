@@ -10,6 +10,9 @@ use windlass_probe::{Settings, Target};
 /// The duration of a controller's trial, for the estimate of a dry run.
 const TRIAL: Span = Span::from_secs(12);
 
+/// Requests that may follow a page which is too small.
+const SEARCH_REQUESTS: usize = 4;
+
 /// The text of a dry run: hosts, pace and duration. Nothing has been sent yet.
 pub(super) fn text(
     hosts: &[String],
@@ -30,8 +33,9 @@ pub(super) fn text(
         Runs::Exactly(count) => (count, count.to_string()),
     };
     let run = if identifies { TRIAL } else { settings.timeout };
-    // A scout, one that asks for ECN, and the measurements.
-    let before = 1 + usize::from(settings.ecn);
+    // A scout, the search for a larger object, one that asks for ECN, and the measurements.
+    let searches = if settings.find_object { SEARCH_REQUESTS } else { 0 };
+    let before = 1 + searches + usize::from(settings.ecn);
     let connections = |rounds: u32| left.saturating_sub(excluded) * (before + of_tests(rounds));
     let a_host = (run + pace.pause) * of_tests(rounds_min) as u64;
     let by_rate = Span::from_secs_f64(connections(rounds_min) as f64 / pace.rate);
@@ -57,6 +61,9 @@ pub(super) fn text(
             ),
         },
     ];
+    if settings.find_object {
+        lines.push(format!("where a page is too small: up to {SEARCH_REQUESTS} requests more"));
+    }
     if settings.ecn {
         lines.push(
             "before: a connection that asks for AccECN, and perhaps one for classic ECN".to_owned(),

@@ -45,6 +45,7 @@ impl Manifest {
             ("send", Some(settings.exchange.send.escape_ascii().to_string())),
             ("until", settings.exchange.until.as_ref().map(ToString::to_string)),
             ("ecn", settings.ecn.then(|| "asked".to_owned())),
+            ("object", settings.find_object.then(|| "found".to_owned())),
             ("runs_until", until_certain.then(|| "certain".to_owned())),
             ("measures", settings.controllers.as_ref().map(|_| "controllers".to_owned())),
         ];
