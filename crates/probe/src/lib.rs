@@ -41,4 +41,6 @@ pub use probe::Probe;
 pub use session::{Session, Settings, Step};
 pub use target::Target;
 pub use topic::split::{PARTS_MAX, PARTS_POLITE, Test};
-pub use topic::{Ending, Heard, Order, Purpose, Report, SynAck, burst, cca, ecn, split};
+pub use topic::{
+    Body, Ending, Heard, Order, Purpose, ReadOrder, Report, SynAck, burst, cca, ecn, split,
+};
