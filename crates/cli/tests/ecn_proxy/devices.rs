@@ -6,7 +6,7 @@ use crate::hosts::{devices, send};
 use serde_json::{Value, json};
 use std::fs;
 use std::net::{IpAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::Path;
 use windlass_testbed::{Namespace, join};
 
 /// The router's interface to the second client.
@@ -32,7 +32,7 @@ fn build(bed: &Bed) -> Namespace {
 }
 
 /// A proxy that serves both clients and reads these leases.
-fn run(bed: &Bed, leases: &PathBuf) -> Proxy {
+fn run(bed: &Bed, leases: &Path) -> Proxy {
     let leases = leases.display().to_string();
     let interfaces = ["--client-side", LAN, "--client-side", SECOND_LAN];
     bed.run(&[&interfaces[..], &["--leases", &leases, "--metrics", "127.0.0.1:0"]].concat())
