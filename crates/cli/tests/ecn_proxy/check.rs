@@ -66,6 +66,9 @@ fn the_machine_is_checked_and_nothing_is_changed() {
     let (status, found) = check(&bed, &["--client-side", LAN, "--metrics", "203.0.113.1:9617"]);
     assert_eq!(status, Some(1), "{found}");
     assert_eq!(finding(&found, "metrics 203.0.113.1:9617")["severity"], "error");
+    let leases = bed.path("leases").display().to_string();
+    let (status, found) = check(&bed, &["--client-side", LAN, "--leases", &leases]);
+    assert_eq!((status, &finding(&found, &leases)["severity"]), (Some(0), &"warning".into()));
     let folder = bed.path("pins").display().to_string();
     let (status, found) = check(&bed, &["--client-side", LAN, &format!("--pin={folder}")]);
     assert_eq!((status, &finding(&found, &folder)["severity"]), (Some(1), &"error".into()));

@@ -1,7 +1,8 @@
 //! `windlass ecn-proxy hosts`: forty hosts of all kinds behind the proxy.
 //!
 //! All are addresses of one namespace. The kernel requests and accepts ECN by the route to the peer
-//! (the feature `ecn` of ip-route(8)), so which end has ECN depends on the addresses.
+//! (the feature `ecn` of ip-route(8)), so which end has ECN depends on the addresses. They have one
+//! MAC address, as if a router stood before them.
 
 use crate::bed::{Bed, LAN, eventually, get, metrics_address, skipped, text};
 use serde_json::Value;
@@ -9,6 +10,7 @@ use socket2::{Domain, Socket, Type};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use windlass_testbed::Namespace;
 
 /// The last octet of the far address that the hosts reach without ECN, and of that with it.
 const PLAIN: u8 = 2;
@@ -80,9 +82,15 @@ fn build(bed: &Bed) -> TcpListener {
 }
 
 /// A connection of the host that carries so many bytes up.
-fn send(bed: &Bed, far: &TcpListener, from: IpAddr, to: IpAddr, bytes: usize) -> [TcpStream; 2] {
+pub(crate) fn send(
+    client: &Namespace,
+    far: &TcpListener,
+    from: IpAddr,
+    to: IpAddr,
+    bytes: usize,
+) -> [TcpStream; 2] {
     let peer = SocketAddr::new(to, far.local_addr().expect("bound").port());
-    let socket = bed.network().client.inside(|| {
+    let socket = client.inside(|| {
         let socket = Socket::new(Domain::for_address(peer), Type::STREAM, None).expect("a socket");
         socket.bind(&SocketAddr::new(from, 0).into()).expect("an address of the host");
         socket.connect(&peer.into()).unwrap_or_else(|error| panic!("{from} to {to}: {error}"));
@@ -95,11 +103,18 @@ fn send(bed: &Bed, far: &TcpListener, from: IpAddr, to: IpAddr, bytes: usize) ->
     [opened, accepted]
 }
 
-fn hosts(bed: &Bed, options: &[&str]) -> Vec<Value> {
+/// The devices that `windlass ecn-proxy hosts` lists.
+pub(crate) fn devices(bed: &Bed, options: &[&str]) -> Vec<Value> {
     let output = bed.ask(&[&["hosts", "--json"], options].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
     let lines = text(&output.stdout);
     lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// The addresses of all devices.
+fn hosts(bed: &Bed, options: &[&str]) -> Vec<Value> {
+    let addresses = |device: Value| device["addresses"].as_array().cloned().unwrap_or_default();
+    devices(bed, options).into_iter().flat_map(addresses).collect()
 }
 
 fn find(bed: &Bed, address: IpAddr) -> Value {
@@ -137,7 +152,7 @@ fn check_kinds(bed: &Bed, bytes: usize) {
                 let sent = connections * bytes as u64;
                 assert!((sent..=2 * sent + 1000).contains(&carried), "{name}, {sent}: {host}");
             }
-            assert_eq!((&host["takeovers"], &host["kind"]), (&0.into(), &"ecn-proxy.host".into()));
+            assert_eq!(host["takeovers"], 0);
         }
     }
 }
@@ -150,6 +165,7 @@ fn forty_hosts_are_listed_with_what_they_have_of_ecn() {
     }
     let bed = Bed::new();
     let far = build(&bed);
+    let client = &bed.network().client;
     let proxy = bed.run(&["--client-side", LAN, "--metrics", "127.0.0.1:0"]);
     let metrics = metrics_address(&proxy);
     proxy.wait_for("running");
@@ -159,7 +175,7 @@ fn forty_hosts_are_listed_with_what_they_have_of_ecn() {
         for octet in kind.octets.clone() {
             for (index, far_octet) in kind.opens.iter().enumerate() {
                 let (from, to) = (address(1, octet, kind.ipv6), address(2, *far_octet, kind.ipv6));
-                let ends = send(&bed, &far, from, to, BYTES);
+                let ends = send(client, &far, from, to, BYTES);
                 if (usize::from(octet) + index) % 2 == 0 {
                     open.push(ends);
                 }
@@ -170,13 +186,13 @@ fn forty_hosts_are_listed_with_what_they_have_of_ecn() {
 
     let taken_over = address(1, TAKEN_OVER, false);
     for _ in 0..3 {
-        open.push(send(&bed, &far, taken_over, address(2, PLAIN, false), BYTES));
+        open.push(send(client, &far, taken_over, address(2, PLAIN, false), BYTES));
     }
     let before = find(&bed, taken_over);
     assert_eq!((&before["ecn"], connections(&before)), (&"served".into(), [0, 0, 3, 0, 0]));
     bed.network().client.ip("link set router address 02:00:00:00:00:77");
     bed.network().router.ip(&format!("neigh flush dev {LAN}"));
-    drop(send(&bed, &far, taken_over, address(2, WITH_ECN, false), BYTES));
+    drop(send(client, &far, taken_over, address(2, WITH_ECN, false), BYTES));
     let after = find(&bed, taken_over);
     assert_eq!((&after["ecn"], connections(&after)), (&"own".into(), [1, 0, 0, 0, 0]), "{after}");
     assert_eq!((&after["mac"], &after["takeovers"]), (&"02:00:00:00:00:77".into(), &1.into()));
@@ -188,18 +204,21 @@ fn forty_hosts_are_listed_with_what_they_have_of_ecn() {
     assert!(eventually(|| removed(&bed.json("stats")) >= past + 3));
     assert_eq!(find(&bed, taken_over)["bytes"]["served"], 0);
 
-    assert_eq!(hosts(&bed, &[]).len(), 40);
+    let listed = devices(&bed, &[]);
+    assert_eq!(listed.len(), 40, "each host behind the router");
+    assert!(listed.iter().all(|device| device["kind"] == "ecn-proxy.device"));
+    let behind = |device: &&Value| device["mac"].is_null() && device["router"].is_string();
+    assert_eq!(listed.iter().filter(behind).count(), 39, "all but the one with a new device");
     let sorted = hosts(&bed, &["--sort", "address"]);
     assert_eq!(sorted[0]["address"], "10.9.1.10");
     assert_eq!(hosts(&bed, &["--sort", "address", "--reverse"])[0]["address"], "fd09:1::18");
     let output = bed.ask(&["hosts"]);
-    assert!(text(&output.stderr).contains("40 hosts: 16 own, 13 served, 5 mixed, 6 without"));
-    // 34 of the 40 hosts; of 69 connections 55 are `own` or `served`.
-    let share = "85 % of 40 hosts, 80 % of 69 connections";
+    assert!(text(&output.stderr).contains("40 devices: 16 own, 13 served, 5 mixed, 6 without"));
+    let share = "34 of 40 devices (85 %), 55 of 69 connections (80 %)";
     assert!(text(&output.stderr).contains(&format!("with ECN: {share}\n")), "{output:?}");
     let status = text(&bed.ask(&["status"]).stdout);
     assert!(status.contains(&format!("ecn     {share}\n")), "{status}");
-    assert_eq!(text(&output.stdout).lines().count(), 42, "a row a host below the header");
+    assert_eq!(text(&output.stdout).lines().count(), 42, "a row a device below the header");
 
     let page = get(&bed, metrics, "/metrics");
     for line in ["own\"} 16", "served\"} 13", "mixed\"} 5", "without\"} 6"] {

@@ -15,7 +15,7 @@ fn interfaces_hosts_and_rates_are_shown_while_the_proxy_serves() {
     let socket = bed.path("proxy.sock").display().to_string();
     terminal.type_command(&format!("{WINDLASS} ecn-proxy stats --live --socket {socket}"));
     terminal.wait_until("the proxy, its interface and what it counts", |screen| {
-        let parts = ["windlass ecn-proxy", "on  virtual-loss  0 hosts", "served", "connections"];
+        let parts = ["windlass ecn-proxy", "on  virtual-loss  0 devices", "served", "connections"];
         parts.iter().chain(&["marks", "reductions"]).all(|part| screen.contains(part))
             && screen.lines().any(|line| line.starts_with(LAN) && line.contains("client"))
     });
@@ -39,7 +39,7 @@ fn interfaces_hosts_and_rates_are_shown_while_the_proxy_serves() {
 
 /// The row of the only host.
 fn connection_row(screen: &str) -> Option<&str> {
-    screen.lines().skip_while(|line| !line.starts_with(" hosts ")).nth(2)
+    screen.lines().skip_while(|line| !line.starts_with(" devices ")).nth(2)
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod bed;
 mod check;
+mod devices;
 mod hosts;
 mod life;
 mod live;
@@ -103,7 +104,7 @@ fn status_stats_and_flows_tell_what_is_in_force() {
     assert!(explained.contains(sentence), "{explained}");
     let printed = text(&bed.ask(&["status"]).stdout);
     for part in [
-        "ecn     100 % of 1 hosts, ",
+        "ecn     1 of 1 devices (100 %), ",
         "avoided 0 losses",
         "state   on, since 2",
         LAN,

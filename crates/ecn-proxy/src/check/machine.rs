@@ -4,6 +4,7 @@ use super::{Finding, Severity, Subject};
 use crate::config::Config;
 use crate::daemon::client::{AskError, ask};
 use crate::daemon::interfaces::interface_names;
+use crate::daemon::leases;
 use crate::daemon::offload;
 use crate::daemon::protocol::Command;
 use crate::datapath::check_pin;
@@ -25,6 +26,7 @@ pub(super) fn check(config: &Config) -> Vec<Finding> {
     findings.extend(past_the_proxy(config));
     findings.extend(socket(config));
     findings.extend(config.pin.as_deref().and_then(pin));
+    findings.extend(config.leases.as_deref().and_then(leases_file));
     findings
 }
 
@@ -117,6 +119,12 @@ fn folder(socket: &Path) -> Option<Finding> {
     let reason = access(existing, AccessFlags::W_OK | AccessFlags::X_OK).err()?;
     let place = existing.display().to_string();
     Some(error(&place, reason.desc(), "a folder in which this user can make the socket"))
+}
+
+fn leases_file(path: &Path) -> Option<Finding> {
+    let what = leases::trouble(path)?;
+    let expected = "dnsmasq's file of leases; without it devices have no names";
+    Some(warning(&path.display().to_string(), &what, expected))
 }
 
 fn pin(folder: &Path) -> Option<Finding> {

@@ -53,6 +53,8 @@ keys! {
         metrics: Option<Metrics>,
         /// Keep programs and tables when the daemon ends: true, or a folder of /sys/fs/bpf. Default: false.
         pin: Option<Pin>,
+        /// Where dnsmasq keeps its leases, whose names devices get. Default: where it usually does.
+        leases: Option<FilePath>,
         /// Where the daemon is asked.
         socket: Option<FilePath>,
         /// The directives that select log events, in the syntax of RUST_LOG. Default: info.

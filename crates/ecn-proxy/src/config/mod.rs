@@ -58,6 +58,8 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     /// Where programs and tables are kept when the daemon ends, for the next one.
     pub pin: Option<PathBuf>,
+    /// dnsmasq's file of leases; `None`: the first of the usual ones.
+    pub leases: Option<PathBuf>,
     /// Where the daemon is asked.
     pub socket: PathBuf,
     /// The directives that select log events, in the syntax of RUST_LOG.
@@ -117,6 +119,7 @@ impl Config {
             mark_bit: options.mark_bit.or(file.mark_bit).map_or(mark_bit, |it| it.0),
             metrics: options.metrics.or(file.metrics).map(|it| it.0),
             pin: options.pin.or(file.pin).and_then(|it| it.0),
+            leases: options.leases.or(file.leases).map(|it| it.0),
             socket: options.socket.or(file.socket).map_or_else(|| SOCKET_DEFAULT.into(), |it| it.0),
             log: options.log.or(file.log).map_or_else(|| LOG_DEFAULT.to_owned(), |it| it.0),
             log_format: options.log_format.or(file.log_format).unwrap_or(LogFormat::Text),

@@ -107,7 +107,7 @@ impl Config {
 
     /// This with what of `new` can change while the daemon runs.
     pub(crate) fn with_changes(&self, new: Config) -> Config {
-        let Config { client_side, network_side, policy, lists, timeouts, .. } = new;
-        Config { client_side, network_side, policy, lists, timeouts, ..self.clone() }
+        let Config { client_side, network_side, policy, lists, timeouts, leases, .. } = new;
+        Config { client_side, network_side, policy, lists, timeouts, leases, ..self.clone() }
     }
 }

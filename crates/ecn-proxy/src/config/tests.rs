@@ -24,6 +24,7 @@ closing_timeout = "90s"
 mark_bit = 7
 metrics = "127.0.0.1:9617"
 pin = true
+leases = "/var/lib/misc/dnsmasq.leases"
 socket = "/run/x.sock"
 log_format = "json"
 log = "warn,windlass_ecn_proxy=debug"
@@ -64,6 +65,7 @@ fn every_key_arrives() {
         mark_bit: 7,
         metrics: Some("127.0.0.1:9617".parse().expect("an address")),
         pin: Some("/sys/fs/bpf/windlass/ecn-proxy".into()),
+        leases: Some("/var/lib/misc/dnsmasq.leases".into()),
         socket: "/run/x.sock".into(),
         log: "warn,windlass_ecn_proxy=debug".into(),
         log_format: LogFormat::Json,
@@ -140,12 +142,13 @@ fn each_mistake_is_reported_with_file_line_key_and_expected_value() {
         (17, "127.0.0.1:9617", ":9617", "metrics: expected an address and a port such as"),
         (18, "true", "\"yes\"", "pin: expected true, false or the path of a folder, found \"yes\""),
         (
-            20,
+            21,
             "json",
             "xml",
             "log_format: expected a format of the log (\"text\", \"json\"), found \"xml\"",
         ),
-        (21, "warn", "wran", "log: expected off, error, warn, info, debug or trace, or"),
+        (19, "\"/var/lib/misc/dnsmasq.leases\"", "7", "leases: expected a path in quotes"),
+        (22, "warn", "wran", "log: expected off, error, warn, info, debug or trace, or"),
     ] {
         let key_at = FILE.lines().take(line - 1).map(|line| line.len() + 1).sum::<usize>();
         let (before, after) = FILE.split_at(key_at);
@@ -213,12 +216,17 @@ fn contradictory_keys_are_refused() {
 #[test]
 fn a_reload_changes_what_can_change_and_names_the_rest() {
     let old = Config::read("f", FILE).expect("sound");
-    let text = FILE.replace("no-ect", "drop").replace("wlan0", "lan0").replace("= 7", "= 8");
+    let text = FILE
+        .replace("no-ect", "drop")
+        .replace("wlan0", "lan0")
+        .replace("= 7", "= 8")
+        .replace("/var/lib", "/srv");
     let new = Config::read("f", &text).expect("sound");
     assert_eq!(old.needs_restart(&new), ["mark_bit"]);
     let changed = old.with_changes(new);
     assert_eq!((changed.policy, changed.mark_bit), (Policy::Drop, 7));
     assert_eq!(changed.client_side, ["eth1", "lan0"]);
+    assert_eq!(changed.leases, Some("/srv/misc/dnsmasq.leases".into()));
 }
 
 proptest! {

@@ -75,7 +75,7 @@ pub fn ask(socket: &Path, command: Command) -> Result<Answers, AskError> {
 }
 
 impl Answers {
-    /// Passes each connection or host to `item`, and returns the result after the last.
+    /// Passes each connection or device to `item`, and returns the result after the last.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl Answers {
         loop {
             let line = self.lines.next();
             match self.read(line)? {
-                Body::Flow(value) | Body::Host(value) => item(value)?,
+                Body::Flow(value) | Body::Device(value) => item(value)?,
                 Body::Result(value) => return Ok(value),
                 Body::Error(message) => return Err(AskError::Refused(message).into()),
             }

@@ -9,8 +9,8 @@ use windlass_metrics::{Kind, Page};
 /// Prefix of every metric name.
 const PREFIX: &str = "windlass_ecn_proxy_";
 
-/// Numbers of served hosts.
-pub(super) struct ServedHosts {
+/// Numbers of devices of served hosts.
+pub(super) struct Devices {
     /// By the end that gives their connections ECN.
     pub(super) by_ecn: BTreeMap<String, u64>,
     /// Those with a connection whose sender did not slow down.
@@ -18,7 +18,7 @@ pub(super) struct ServedHosts {
 }
 
 /// The whole page of metrics.
-pub(super) fn page(status: &Status, stats: &Stats, served_hosts: &ServedHosts) -> String {
+pub(super) fn page(status: &Status, stats: &Stats, devices: &Devices) -> String {
     let mut page = Page::new(PREFIX);
     let sentences = Counters::default().named();
     let sentence = |name: &str| {
@@ -38,10 +38,10 @@ pub(super) fn page(status: &Status, stats: &Stats, served_hosts: &ServedHosts) -
     }
     page.gauge("flows", "connections in the table", stats.flows);
     page.gauge_by("hosts", "ecn", "far hosts remembered, by their ECN", &stats.hosts);
-    let help = "served hosts of the last day, by who gives their connections ECN";
-    page.gauge_by("served_hosts", "ecn", help, &served_hosts.by_ecn);
-    let help = "served hosts of the last day with a connection whose sender did not slow down";
-    page.gauge("unresponsive_hosts", help, served_hosts.unresponsive);
+    let help = "served hosts of the last day by device, by who gives their connections ECN";
+    page.gauge_by("served_hosts", "ecn", help, &devices.by_ecn);
+    let help = "those of them with a connection whose sender did not slow down";
+    page.gauge("unresponsive_hosts", help, devices.unresponsive);
     let states = [("on", State::On), ("off", State::Off), ("draining", State::Draining)];
     page.head("state", Kind::Gauge, "1 for what the proxy does at present");
     for (name, state) in states {

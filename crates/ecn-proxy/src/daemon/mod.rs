@@ -6,8 +6,10 @@
 pub mod client;
 mod control;
 mod counters;
+pub mod devices;
 mod events;
 pub(crate) mod interfaces;
+pub(crate) mod leases;
 mod log;
 mod metrics;
 pub(crate) mod offload;
@@ -33,8 +35,8 @@ use windlass_bpf::capabilities::{self, BPF, NET_ADMIN, PERFMON};
 const TICK: Duration = Duration::from_secs(1);
 /// Interval between sweeps of the table, far less than the lease of the programs.
 const SWEEP: Duration = Duration::from_secs(5);
-/// Interval between checks for flow offload.
-const OFFLOAD: Duration = Duration::from_secs(60);
+/// Interval between checks for flow offload and other trouble.
+const TROUBLE: Duration = Duration::from_secs(60);
 
 /// Why the daemon could not start.
 #[derive(Debug)]
@@ -184,9 +186,9 @@ impl<'a> Loop<'a> {
             }
             self.shared.lock().sync_interfaces();
         }
-        if now - self.looked >= OFFLOAD {
+        if now - self.looked >= TROUBLE {
             self.looked = now;
-            self.shared.lock().look_for_offload();
+            self.shared.lock().look_for_trouble();
         }
         if sd_notify::watchdog_enabled().is_some() {
             notify(&[NotifyState::Watchdog]);

@@ -1,10 +1,11 @@
 //! The protocol of the control socket: one JSON object a line, each with the version.
 //!
 //! A request is `{"version": 1, "command": "status"}`; the answer is a line with `result` or `error`.
-//! `flows` sends a line with `flow` for each connection before that, and `hosts` one with `host` for
-//! each served host.
+//! `flows` sends a line with `flow` for each connection before that, and `hosts` one with `device` for
+//! each device of served hosts.
 
-use crate::datapath::{Attachment, EcnShare, Features, Flow, Policy, ServedHost, Side};
+use super::devices::{Device, EcnShare};
+use crate::datapath::{Attachment, Features, Flow, Policy, ServedHost, Side};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -24,7 +25,7 @@ pub enum Command {
     Stats,
     /// The connections in the table.
     Flows,
-    /// The served hosts, and what their connections have of ECN.
+    /// The served hosts by device, and what their connections have of ECN.
     Hosts,
     /// Stop editing packets.
     Off,
@@ -127,8 +128,8 @@ pub enum Body {
     Error(String),
     /// One connection.
     Flow(Value),
-    /// One served host.
-    Host(Value),
+    /// One device with its addresses.
+    Device(Value),
 }
 
 impl Answer {
@@ -147,9 +148,9 @@ impl Answer {
         Answer::of(Body::Flow(flow_json(flow)))
     }
 
-    /// One served host.
-    pub fn host(host: &ServedHost) -> Answer {
-        Answer::of(Body::Host(host_json(host)))
+    /// One device with its addresses.
+    pub fn device(device: &Device) -> Answer {
+        Answer::of(Body::Device(device_json(device)))
     }
 
     fn of(body: Body) -> Answer {
@@ -197,7 +198,7 @@ pub struct Status {
     pub flows: BTreeMap<String, u64>,
     /// Connections in the table whose served hosts' new data get no ECT, by reason.
     pub withheld: BTreeMap<String, u64>,
-    /// How many served hosts and of their connections have ECN.
+    /// How many devices and of their connections have ECN.
     pub ecn: EcnShare,
     /// The counter of that name.
     pub losses_avoided: u64,
@@ -249,6 +250,15 @@ fn flow_json(flow: &Flow) -> Value {
     let mut value = json!(flow);
     value["idle"] = json!(flow.idle.as_secs_f64());
     value["age"] = json!(flow.age.map(|age| age.as_secs_f64()));
+    value
+}
+
+/// A device as JSON: its times in seconds.
+fn device_json(device: &Device) -> Value {
+    let mut value = json!(device);
+    value["idle"] = json!(device.idle.as_secs_f64());
+    value["age"] = json!(device.age.as_secs_f64());
+    value["addresses"] = device.addresses.iter().map(host_json).collect();
     value
 }
 

@@ -2,14 +2,17 @@
 
 use super::RunError;
 use super::counters;
+use super::devices::{self, Device, EcnShare};
 use super::interfaces::Interfaces;
+use super::leases::{self, Leases};
 use super::offload;
 use super::protocol::{Sizes, State, Stats, Status};
 use crate::config::{Config, Source};
-use crate::datapath::{Datapath, EcnShare, EcnUse, Error, Flow, FlowState, ServedHost, Switch};
+use crate::datapath::{Datapath, EcnUse, Error, Flow, FlowState, Switch};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tracing::{error, info, warn};
 
@@ -65,7 +68,7 @@ impl Proxy {
         let wanted = self.config.interfaces().map(|(name, side)| (name.clone(), side));
         self.interfaces.want(wanted.collect());
         self.sync_interfaces();
-        self.look_for_offload();
+        self.look_for_trouble();
         Ok(())
     }
 
@@ -158,8 +161,9 @@ impl Proxy {
         self.datapath.expire(&self.config.timeouts)
     }
 
-    /// Checks whether packets bypass the programs or pass them twice, and logs new findings.
-    pub(super) fn look_for_offload(&mut self) {
+    /// Checks whether packets bypass the programs or pass them twice, and whether the file of leases
+    /// can be read. Logs new findings.
+    pub(super) fn look_for_trouble(&mut self) {
         let names = self.interfaces.names();
         let mut found = match offload::flow_tables() {
             Ok(tables) => offload::warnings(&tables, names, offload::devices_below),
@@ -167,6 +171,7 @@ impl Proxy {
         };
         let names: Vec<_> = self.interfaces.names().collect();
         found.extend(offload::served_twice(&names, offload::devices_below));
+        found.extend(self.config.leases.as_deref().and_then(leases::trouble));
         let features = self.datapath.features();
         if !features.types {
             found.push(offload::lists_unknown(&features.kernel));
@@ -195,32 +200,33 @@ impl Proxy {
         self.datapath.flows()
     }
 
-    /// The served hosts.
-    pub(super) fn served_hosts(&self) -> Result<Vec<ServedHost>, Error> {
-        self.datapath.served_hosts()
+    /// The file of leases that the configuration names.
+    pub(super) fn leases(&self) -> Option<PathBuf> {
+        self.config.leases.clone()
     }
 
-    /// The number of them that had a connection whose sender did not slow down.
-    pub(super) fn unresponsive_hosts(&self) -> Result<u64, Error> {
-        self.datapath.unresponsive_hosts()
+    /// The devices of the served hosts.
+    pub(super) fn devices(&self, leases: &Leases) -> Result<Vec<Device>, Error> {
+        Ok(devices::group(self.datapath.served_hosts()?, leases))
     }
 
-    /// The class of each of them.
-    pub(super) fn ecn_uses(&self) -> Result<Vec<EcnUse>, Error> {
-        self.datapath.ecn_uses()
+    /// The same without the bytes, marks and last packets of connections in the table, which may be
+    /// many.
+    pub(super) fn devices_without_flows(&self, leases: &Leases) -> Result<Vec<Device>, Error> {
+        Ok(devices::group(self.datapath.served_hosts_without_flows()?, leases))
     }
 
     /// The settings and state in force.
-    pub(super) fn status(&self) -> Result<Status, Error> {
+    pub(super) fn status(&self, leases: &Leases) -> Result<Status, Error> {
         let flows = self.datapath.flows()?;
         let withheld = count(flows.iter().filter_map(|flow| flow.withheld));
         let flows = count(flows.into_iter().map(|flow| flow.state));
-        let ecn = self.datapath.ecn_share()?;
+        let ecn = self.devices_without_flows(leases)?.iter().collect();
         let losses_avoided = self.datapath.counters()?.losses_avoided();
         Ok(Status { flows, withheld, ecn, losses_avoided, ..self.overview() })
     }
 
-    /// The same without the connections and hosts, which may be many, and counters.
+    /// The same without the connections and devices, which may be many, and counters.
     pub(super) fn overview(&self) -> Status {
         let Config { flows_max, handshakes_max, hosts_max, policy, .. } = self.config;
         Status {

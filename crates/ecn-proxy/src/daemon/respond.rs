@@ -1,11 +1,13 @@
 //! The answers to requests at the control socket.
 
 use super::control::Respond;
+use super::devices::{Device, EcnShare};
 use super::events::Event;
+use super::leases::Leases;
 use super::metrics;
 use super::protocol::{Answer, Command, State};
 use super::proxy::{Proxy, by_ecn};
-use crate::datapath::{EcnShare, Error, ServedHost, Switch};
+use crate::datapath::{Error, Switch};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::sync::mpsc::Sender;
@@ -35,19 +37,30 @@ impl Shared {
         self.proxy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The leases of now. They are read without the lock, since a disk may be slow.
+    fn leases(&self) -> Leases {
+        let configured = self.lock().leases();
+        Leases::current(configured.as_deref())
+    }
+
     /// The page of metrics.
     pub(super) fn metrics(&self) -> Result<String, String> {
+        let leases = self.leases();
         let proxy = self.lock();
         let stats = proxy.stats().map_err(|error| error.to_string())?;
-        let uses = proxy.ecn_uses().map_err(|error| error.to_string())?;
-        let unresponsive = proxy.unresponsive_hosts().map_err(|error| error.to_string())?;
-        let hosts = metrics::ServedHosts { by_ecn: by_ecn(uses), unresponsive };
-        Ok(metrics::page(&proxy.overview(), &stats, &hosts))
+        let devices = proxy.devices_without_flows(&leases).map_err(|error| error.to_string())?;
+        let unresponsive = devices.iter().map(|device| u64::from(device.unresponsive > 0)).sum();
+        let by_ecn = by_ecn(devices.iter().map(|device| device.ecn));
+        let devices = metrics::Devices { by_ecn, unresponsive };
+        Ok(metrics::page(&proxy.overview(), &stats, &devices))
     }
 
     fn answer(&self, command: Command) -> Result<Answer, Error> {
         Ok(match command {
-            Command::Status => Answer::result(&self.lock().status()?),
+            Command::Status => {
+                let leases = self.leases();
+                Answer::result(&self.lock().status(&leases)?)
+            }
             Command::Stats => Answer::result(&self.lock().stats()?),
             Command::Off => {
                 // At once: the proxy may be at a sweep.
@@ -74,12 +87,13 @@ impl Shared {
     }
 
     fn hosts(&self, out: &mut dyn Write) -> io::Result<()> {
-        let hosts = self.lock().served_hosts();
-        let by_ecn = |hosts: &[ServedHost]| by_ecn(hosts.iter().map(|host| host.ecn));
-        let outcome = |host: &ServedHost| (host.ecn, host.connections);
-        let share = |hosts: &[ServedHost]| hosts.iter().map(outcome).collect::<EcnShare>();
-        let result = |hosts: &[_]| json!({ "hosts": by_ecn(hosts), "ecn": share(hosts) });
-        list(hosts, Answer::host, result, out)
+        let leases = self.leases();
+        let devices = self.lock().devices(&leases);
+        let result = |devices: &[Device]| {
+            let by_ecn = by_ecn(devices.iter().map(|device| device.ecn));
+            json!({ "devices": by_ecn, "ecn": devices.iter().collect::<EcnShare>() })
+        };
+        list(devices, Answer::device, result, out)
     }
 
     /// Says what was begun; the end of the connection is the end of the daemon.

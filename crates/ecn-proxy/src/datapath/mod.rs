@@ -22,7 +22,7 @@ pub use error::Error;
 pub use flow::{AnswerState, Flow, FlowState, Host, HostEcn};
 pub use lists::{ConnectionFilter, Lists};
 pub(crate) use load::check_pin;
-pub use served_hosts::{EcnShare, EcnUse, HostBytes, HostConnections, MacAddress, ServedHost};
+pub use served_hosts::{EcnUse, HostBytes, HostConnections, MacAddress, NoMacAddress, ServedHost};
 pub use settings::{Policy, Settings, Side, Timeouts};
 pub(crate) use switch::Switch;
 
@@ -252,35 +252,15 @@ impl Datapath {
         Ok(served_hosts::join(hosts, flows, now_ns()))
     }
 
-    /// The class of each served host. Unlike [`Datapath::served_hosts`] it reads no connection.
+    /// The same without the bytes, marks and last packets of connections in the table. Unlike
+    /// [`Datapath::served_hosts`] it reads no connection.
     ///
     /// # Errors
     ///
     /// The kernel refuses to read the table, or an entry has another size than this build's.
-    pub(crate) fn ecn_uses(&self) -> Result<Vec<EcnUse>, Error> {
-        self.entries("served_hosts", |key, value| Some(Entry::read(key, value)?.ecn_use()))
-    }
-
-    /// How many served hosts and of their connections have ECN.
-    ///
-    /// # Errors
-    ///
-    /// The kernel refuses to read the table, or an entry has another size than this build's.
-    pub fn ecn_share(&self) -> Result<EcnShare, Error> {
-        let entries = self.entries("served_hosts", Entry::read)?;
-        Ok(entries.iter().map(Entry::outcomes).collect())
-    }
-
-    /// The number of served hosts that had a connection whose sender did not slow down for marks.
-    ///
-    /// # Errors
-    ///
-    /// The kernel refuses to read the table, or an entry has another size than this build's.
-    pub fn unresponsive_hosts(&self) -> Result<u64, Error> {
-        let hosts = self.entries("served_hosts", |key, value| {
-            Some(Entry::read(key, value)?.is_unresponsive())
-        })?;
-        Ok(hosts.into_iter().map(u64::from).sum())
+    pub(crate) fn served_hosts_without_flows(&self) -> Result<Vec<ServedHost>, Error> {
+        let hosts = self.entries("served_hosts", Entry::read)?;
+        Ok(served_hosts::join(hosts, Vec::new(), now_ns()))
     }
 
     /// Removes idle connections and renews the lease. Returns the number of removed connections without

@@ -5,6 +5,8 @@ use serde::{Serialize, Serializer};
 use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
+use std::ops::AddAssign;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// A host without a packet for this long is forgotten.
@@ -46,6 +48,24 @@ impl fmt::Display for MacAddress {
     }
 }
 
+/// The text is not six pairs of hexadecimal digits with colons between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoMacAddress;
+
+impl FromStr for MacAddress {
+    type Err = NoMacAddress;
+
+    fn from_str(text: &str) -> Result<MacAddress, NoMacAddress> {
+        let mut octets = [0; 6];
+        let mut pairs = text.split(':');
+        for octet in &mut octets {
+            let pair = pairs.next().filter(|pair| pair.len() == 2 && !pair.starts_with('+'));
+            *octet = pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()).ok_or(NoMacAddress)?;
+        }
+        pairs.next().is_none().then_some(MacAddress(octets)).ok_or(NoMacAddress)
+    }
+}
+
 impl Serialize for MacAddress {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -73,32 +93,25 @@ impl HostConnections {
     pub fn total(&self) -> u64 {
         self.own + self.own_refused + self.served + self.refused + self.other
     }
-}
 
-/// How many served hosts and of their connections have ECN, from themselves or from the proxy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct EcnShare {
-    /// Served hosts.
-    pub hosts: u64,
-    /// Those of any class but [`EcnUse::Without`].
-    pub hosts_with_ecn: u64,
-    /// Their connections.
-    pub connections: u64,
-    /// Those with ECN at both ends: [`HostConnections::own`] and [`HostConnections::served`].
-    pub connections_with_ecn: u64,
-}
-
-impl FromIterator<(EcnUse, HostConnections)> for EcnShare {
-    fn from_iter<I: IntoIterator<Item = (EcnUse, HostConnections)>>(hosts: I) -> EcnShare {
-        let mut share = EcnShare::default();
-        for (ecn, connections) in hosts {
-            share.hosts += 1;
-            share.hosts_with_ecn += u64::from(ecn != EcnUse::Without);
-            share.connections += connections.total();
-            share.connections_with_ecn += connections.own + connections.served;
+    /// The end that gives them ECN.
+    pub fn ecn_use(&self) -> EcnUse {
+        match (self.own + self.own_refused > 0, self.served > 0) {
+            (true, true) => EcnUse::Mixed,
+            (true, false) => EcnUse::Own,
+            (false, true) => EcnUse::Served,
+            (false, false) => EcnUse::Without,
         }
-        share
+    }
+}
+
+impl AddAssign for HostConnections {
+    fn add_assign(&mut self, other: HostConnections) {
+        self.own += other.own;
+        self.own_refused += other.own_refused;
+        self.served += other.served;
+        self.refused += other.refused;
+        self.other += other.other;
     }
 }
 
@@ -118,6 +131,14 @@ impl HostBytes {
     /// All payload.
     pub fn total(&self) -> u64 {
         self.served + self.own + self.without
+    }
+}
+
+impl AddAssign for HostBytes {
+    fn add_assign(&mut self, other: HostBytes) {
+        self.served += other.served;
+        self.own += other.own;
+        self.without += other.without;
     }
 }
 
@@ -199,7 +220,7 @@ impl Entry {
         let host = ServedHost {
             address,
             mac: (mac.0 != [0; 6]).then_some(mac),
-            ecn: ecn_use(&connections),
+            ecn: connections.ecn_use(),
             connections,
             bytes,
             reductions: number()?,
@@ -210,18 +231,6 @@ impl Entry {
             idle: Duration::ZERO,
         };
         Some(Entry { since_ns, seen_ns, host })
-    }
-
-    pub(super) fn ecn_use(&self) -> EcnUse {
-        self.host.ecn
-    }
-
-    pub(super) fn outcomes(&self) -> (EcnUse, HostConnections) {
-        (self.host.ecn, self.host.connections)
-    }
-
-    pub(super) fn is_unresponsive(&self) -> bool {
-        self.host.unresponsive > 0
     }
 
     /// Whether no handshake, end of a connection or unserved packet has updated it for long.
@@ -239,15 +248,6 @@ impl Entry {
         }
         let since = |then: u64| Duration::from_nanos(now_ns.saturating_sub(then));
         ServedHost { age: since(self.since_ns), idle: since(self.seen_ns), ..self.host }
-    }
-}
-
-fn ecn_use(connections: &HostConnections) -> EcnUse {
-    match (connections.own + connections.own_refused > 0, connections.served > 0) {
-        (true, true) => EcnUse::Mixed,
-        (true, false) => EcnUse::Own,
-        (false, true) => EcnUse::Served,
-        (false, false) => EcnUse::Without,
     }
 }
 
@@ -282,26 +282,20 @@ mod tests {
         }
         let mac = MacAddress([2, 0, 0, 0xab, 0, 1]);
         assert_eq!(serde_json::json!(mac), "02:00:00:ab:00:01");
+        assert_eq!("02:00:00:AB:00:01".parse(), Ok(mac));
+        for wrong in
+            ["", "02:00:00:ab:00", "02:00:00:ab:00:01:00", "2:0:0:ab:0:1", "+2:00:00:ab:00:01"]
+        {
+            assert_eq!(wrong.parse::<MacAddress>(), Err(NoMacAddress), "{wrong}");
+        }
     }
 
     #[test]
-    fn hosts_and_connections_with_ecn_are_those_that_have_it_from_any_end() {
-        let connections = |own, own_refused, served, refused, other| HostConnections {
-            own,
-            own_refused,
-            served,
-            refused,
-            other,
-        };
-        let hosts = [
-            (EcnUse::Own, connections(2, 3, 0, 0, 0)),
-            (EcnUse::Served, connections(0, 0, 5, 1, 1)),
-            (EcnUse::Without, connections(0, 0, 0, 4, 0)),
-        ];
-        let share: EcnShare = hosts.into_iter().collect();
-        let expected =
-            EcnShare { hosts: 3, hosts_with_ecn: 2, connections: 16, connections_with_ecn: 7 };
-        assert_eq!(share, expected);
+    fn the_class_of_sums_is_that_of_all_connections() {
+        let mut connections = HostConnections { own_refused: 1, ..HostConnections::default() };
+        assert_eq!(connections.ecn_use(), EcnUse::Own);
+        connections += HostConnections { served: 2, other: 3, ..HostConnections::default() };
+        assert_eq!((connections.ecn_use(), connections.total()), (EcnUse::Mixed, 6));
     }
 
     #[test]

@@ -16,7 +16,7 @@ Examples:
   windlass ecn-proxy run --config /etc/windlass/ecn-proxy.toml --metrics 127.0.0.1:9617
   windlass ecn-proxy check --config /etc/windlass/ecn-proxy.toml
   windlass ecn-proxy status
-  windlass ecn-proxy stats --live             # connections, marks, reductions, hosts, as they change
+  windlass ecn-proxy stats --live             # connections, marks, reductions, devices, as they change
   windlass ecn-proxy hosts                    # who has ECN, and who gets it from the proxy
   windlass ecn-proxy off                      # everything passes untouched, at once
   windlass ecn-proxy stop --drain 10m
@@ -63,15 +63,17 @@ fn stats_help() -> String {
 }
 
 const HOSTS_HELP: &str = "\
-A row a host, by its address: the MAC address from which its packets come, who gives it ECN (own: the \
-host itself; served: the proxy; mixed: one or the other; without: neither), connections and payload \
-with the shares of both, reductions of its sender and marks on its data. Their number follows on \
-standard error. With --json an object a line. docs/reference/ecn-proxy.md explains each figure.
+A row a device, by its name in the DHCP server's leases or its address: the MAC address from which its \
+packets come, who gives it ECN (own: the host itself; served: the proxy; mixed: one or the other; \
+without: neither), connections and payload with the shares of both, reductions of its sender and marks \
+on its data. Its addresses follow below. Addresses with one MAC address are one device, unless it has \
+three IPv4 addresses or more: then it is a router's. The number of devices follows on standard error. \
+With --json an object a line. docs/reference/ecn-proxy.md explains each figure.
 
 Examples:
-  windlass ecn-proxy hosts                      # the hosts with the most traffic first
+  windlass ecn-proxy hosts                      # the devices with the most traffic first
   windlass ecn-proxy hosts --sort reductions
-  windlass ecn-proxy hosts --json | jq -r 'select(.ecn == \"own\").address'";
+  windlass ecn-proxy hosts --json | jq -r 'select(.ecn == \"own\").addresses[].address'";
 
 const CHECK_HELP: &str = "\
 Takes the options of run. For each finding it prints where it is, what was found and what was expected: \
@@ -120,7 +122,7 @@ pub(crate) enum EcnProxy {
         /// Say beside each counter what it counts
         #[arg(long, conflicts_with_all = ["json", "live"])]
         explain: bool,
-        /// Show rates, marks, reductions, interfaces and hosts in the terminal, until q
+        /// Show rates, marks, reductions, interfaces and devices in the terminal, until q
         #[arg(long, conflicts_with_all = ["json", "watch"])]
         live: bool,
     },
@@ -133,7 +135,7 @@ pub(crate) enum EcnProxy {
         #[arg(long)]
         json: bool,
     },
-    /// List the served hosts: which have ECN themselves, to which the proxy gives it, how much
+    /// List the served hosts by device: which have ECN themselves, to which the proxy gives it, how much
     #[command(after_help = HOSTS_HELP)]
     Hosts(HostsArgs),
     /// Let every packet pass untouched, at once; the table stays
@@ -289,6 +291,10 @@ pub(crate) struct DaemonArgs {
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "/sys/fs/bpf/windlass/ecn-proxy", value_parser = absolute)]
     pub pin: Option<PathBuf>,
+    /// dnsmasq's file of leases, from which hosts gives devices their names [default: the first that
+    /// exists of dnsmasq's usual ones]
+    #[arg(long, value_name = "FILE")]
+    pub leases: Option<String>,
     /// Where the other commands find it [default: /run/windlass/ecn-proxy.sock]
     #[arg(long, value_name = "PATH")]
     pub socket: Option<String>,

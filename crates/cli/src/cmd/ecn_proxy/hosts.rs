@@ -1,4 +1,4 @@
-//! `windlass ecn-proxy hosts`: the served hosts, sorted.
+//! `windlass ecn-proxy hosts`: the served hosts by device, sorted.
 
 use super::args::{HostsArgs, SortKey};
 use super::print;
@@ -11,30 +11,31 @@ use std::net::IpAddr;
 use windlass_ecn_proxy::daemon::client::{AskError, ask};
 use windlass_ecn_proxy::daemon::protocol::Command;
 
-/// Prints a line for each served host, and their number on standard error.
+/// Prints the devices with their addresses, and their number on standard error.
 pub(super) fn main(args: &HostsArgs) -> Result<(), Failure> {
-    let mut hosts = Vec::new();
-    let end = ask(&args.at.socket, Command::Hosts)?.finish(|host| -> Result<(), AskError> {
-        hosts.push(host);
+    let mut devices = Vec::new();
+    let end = ask(&args.at.socket, Command::Hosts)?.finish(|device| -> Result<(), AskError> {
+        devices.push(device);
         Ok(())
     })?;
-    sort(&mut hosts, args.sort, args.reverse);
+    sort(&mut devices, args.sort, args.reverse);
     if args.json {
-        let line = |host: &Value| stdout::line(&Document::new("ecn-proxy.host", host).line());
-        return hosts.iter().try_for_each(line);
+        let line = |device: &Value| stdout::line(&Document::new("ecn-proxy.device", device).line());
+        return devices.iter().try_for_each(line);
     }
-    stdout::line(&print::hosts(&hosts))?;
-    eprintln!("{}", print::hosts_summary(&end["hosts"], &end["ecn"]));
+    stdout::line(&print::devices(&devices))?;
+    eprintln!("{}", print::devices_summary(&end["devices"], &end["ecn"]));
     Ok(())
 }
 
-/// Addresses ascend and figures descend, unless `reverse`. Equal ones are sorted by address.
-pub(super) fn sort(hosts: &mut [Value], key: SortKey, reverse: bool) {
-    hosts.sort_by(|one, other| {
+/// Addresses ascend and figures descend, unless `reverse`. Equal ones are sorted by address. The
+/// address of a device is its first.
+pub(super) fn sort(devices: &mut [Value], key: SortKey, reverse: bool) {
+    devices.sort_by(|one, other| {
         let order = match key {
             SortKey::Address => Ordering::Equal,
             SortKey::Seen => {
-                let idle = |host: &Value| host["idle"].as_f64().unwrap_or_default();
+                let idle = |device: &Value| device["idle"].as_f64().unwrap_or_default();
                 idle(one).total_cmp(&idle(other))
             }
             _ => figure(other, key).cmp(&figure(one, key)),
@@ -42,23 +43,23 @@ pub(super) fn sort(hosts: &mut [Value], key: SortKey, reverse: bool) {
         order.then_with(|| address(one).cmp(&address(other)))
     });
     if reverse {
-        hosts.reverse();
+        devices.reverse();
     }
 }
 
-fn figure(host: &Value, key: SortKey) -> u64 {
+fn figure(device: &Value, key: SortKey) -> u64 {
     let number = |value: &Value| value.as_u64().unwrap_or_default();
     match key {
-        SortKey::Connections => print::total(&host["connections"]),
-        SortKey::Bytes => print::total(&host["bytes"]),
-        SortKey::Reductions => number(&host["reductions"]),
-        SortKey::Marks => number(&host["marks"]),
+        SortKey::Connections => print::total(&device["connections"]),
+        SortKey::Bytes => print::total(&device["bytes"]),
+        SortKey::Reductions => number(&device["reductions"]),
+        SortKey::Marks => number(&device["marks"]),
         SortKey::Address | SortKey::Seen => 0,
     }
 }
 
-fn address(host: &Value) -> Option<IpAddr> {
-    host["address"].as_str()?.parse().ok()
+fn address(device: &Value) -> Option<IpAddr> {
+    device["addresses"][0]["address"].as_str()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -67,14 +68,17 @@ mod tests {
     use serde_json::json;
 
     fn sorted(key: SortKey, reverse: bool) -> Vec<String> {
-        let host = |address: &str, own: u64, bytes: u64, idle: f64| {
-            json!({ "address": address, "connections": { "own": own, "served": 1 },
+        let device = |address: &str, own: u64, bytes: u64, idle: f64| {
+            json!({ "addresses": [{ "address": address }], "connections": { "own": own, "served": 1 },
                     "bytes": { "own": bytes }, "reductions": own, "marks": bytes, "idle": idle })
         };
-        let mut hosts =
-            vec![host("10.0.0.10", 1, 5, 0.5), host("10.0.0.9", 1, 7, 2.0), host("::1", 3, 6, 1.0)];
-        sort(&mut hosts, key, reverse);
-        hosts.iter().filter_map(|host| host["address"].as_str().map(str::to_owned)).collect()
+        let mut devices = vec![
+            device("10.0.0.10", 1, 5, 0.5),
+            device("10.0.0.9", 1, 7, 2.0),
+            device("::1", 3, 6, 1.0),
+        ];
+        sort(&mut devices, key, reverse);
+        devices.iter().filter_map(|device| Some(address(device)?.to_string())).collect()
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `windlass ecn-proxy stats --live`: rates of the daemon's counters, its interfaces and hosts.
+//! `windlass ecn-proxy stats --live`: rates of the daemon's counters, its interfaces and devices.
 
 use super::args::{SocketArg, SortKey};
 use super::{hosts, print};
@@ -23,10 +23,10 @@ struct Sample {
     at: Instant,
     stats: Value,
     status: Value,
-    hosts: Vec<Value>,
+    devices: Vec<Value>,
 }
 
-/// Panels of a proxy's live view: rates of its counters, interfaces, hosts.
+/// Panels of a proxy's live view: rates of its counters, interfaces, devices.
 #[derive(Default)]
 struct ProxyPanels {
     last: Option<Sample>,
@@ -34,8 +34,8 @@ struct ProxyPanels {
     connections: Series,
     marks: Series,
     reductions: Series,
-    /// Payload of each host over time, in bits per second.
-    hosts: BTreeMap<String, Series>,
+    /// Payload of each device over time, in bits per second.
+    devices: BTreeMap<String, Series>,
 }
 
 /// Shows what a proxy does until the user ends the view.
@@ -47,12 +47,12 @@ fn sample(at: &SocketArg) -> Result<Sample, Failure> {
     let answer = |command| ask(&at.socket, command)?.result();
     let (stats, status) = (answer(Command::Stats)?, answer(Command::Status)?);
     let mut listed = Vec::new();
-    ask(&at.socket, Command::Hosts)?.finish(|host| -> Result<(), AskError> {
-        listed.push(host);
+    ask(&at.socket, Command::Hosts)?.finish(|device| -> Result<(), AskError> {
+        listed.push(device);
         Ok(())
     })?;
     hosts::sort(&mut listed, SortKey::Bytes, false);
-    Ok(Sample { at: Instant::now(), stats, status, hosts: listed })
+    Ok(Sample { at: Instant::now(), stats, status, devices: listed })
 }
 
 impl Panels<Sample> for ProxyPanels {
@@ -65,15 +65,16 @@ impl Panels<Sample> for ProxyPanels {
             self.marks.push(rate(MARKS));
             self.reductions.push(rate(REDUCTIONS));
             let before: BTreeMap<&str, u64> =
-                then.hosts.iter().map(|host| (address(host), payload(host))).collect();
-            for host in &now.hosts {
-                let came =
-                    before.get(address(host)).map(|bytes| payload(host).saturating_sub(*bytes));
-                let series = self.hosts.entry(address(host).to_owned()).or_default();
+                then.devices.iter().map(|device| (identity(device), payload(device))).collect();
+            for device in &now.devices {
+                let came = before
+                    .get(identity(device))
+                    .map(|bytes| payload(device).saturating_sub(*bytes));
+                let series = self.devices.entry(identity(device).to_owned()).or_default();
                 series.push(came.unwrap_or_default() as f64 * 8.0 / seconds);
             }
         }
-        self.hosts.retain(|known, _| now.hosts.iter().any(|host| address(host) == known));
+        self.devices.retain(|known, _| now.devices.iter().any(|device| identity(device) == known));
         self.last = Some(now);
     }
 
@@ -81,21 +82,18 @@ impl Panels<Sample> for ProxyPanels {
         let Some(last) = &self.last else { return Screen::default() };
         let word = |key: &str| last.status[key].as_str().unwrap_or("?").to_owned();
         let whole = |count: f64| format!("{count:.0}");
-        let hosts = match last.hosts.len() {
-            1 => "1 host".to_owned(),
-            count => format!("{count} hosts"),
-        };
+        let devices = print::counted(last.devices.len() as u64);
         let warning = last.status["warnings"][0].as_str();
         Screen {
             title: "windlass ecn-proxy".to_owned(),
-            facts: vec![word("state"), word("policy"), hosts],
+            facts: vec![word("state"), word("policy"), devices],
             charts: vec![
                 Chart::new("served", &self.served, RECENT, bits, Tone::Rate),
                 Chart::new("connections", &self.connections, 1, whole, Tone::Window),
                 Chart::new("marks", &self.marks, RECENT, scaled::per_s, Tone::Signal),
                 Chart::new("reductions", &self.reductions, RECENT, scaled::per_s, Tone::Queue),
             ],
-            tables: vec![interfaces(&last.status["interfaces"]), self.hosts(&last.hosts)],
+            tables: vec![interfaces(&last.status["interfaces"]), self.devices(&last.devices)],
             note: warning.map(|warning| format!("warning: {warning}")),
             ..Screen::default()
         }
@@ -103,26 +101,26 @@ impl Panels<Sample> for ProxyPanels {
 }
 
 impl ProxyPanels {
-    fn hosts(&self, hosts: &[Value]) -> Table {
-        let row = |host: &Value| {
-            let series = self.hosts.get(address(host)).cloned().unwrap_or_default();
-            let figure = |key: &str| host[key].as_u64().unwrap_or_default().to_string();
+    fn devices(&self, devices: &[Value]) -> Table {
+        let row = |device: &Value| {
+            let series = self.devices.get(identity(device)).cloned().unwrap_or_default();
+            let figure = |key: &str| device[key].as_u64().unwrap_or_default().to_string();
             let cells = vec![
-                address(host).to_owned(),
-                host["ecn"].as_str().unwrap_or("-").to_owned(),
+                print::device_title(device).to_owned(),
+                device["ecn"].as_str().unwrap_or("-").to_owned(),
                 bits(series.recent_mean(RECENT)),
                 figure("marks"),
                 figure("reductions"),
                 figure("unresponsive"),
-                print::total(&host["connections"]).to_string(),
-                scaled::size(payload(host)),
+                print::total(&device["connections"]).to_string(),
+                scaled::size(payload(device)),
             ];
             Row { cells, trend: series.values() }
         };
         Table {
-            name: "hosts".to_owned(),
+            name: "devices".to_owned(),
             columns: vec![
-                "host",
+                "device",
                 "ecn",
                 "rate",
                 "marks",
@@ -132,7 +130,7 @@ impl ProxyPanels {
                 "payload",
             ],
             trend: Some("rate over time"),
-            rows: hosts.iter().map(row).collect(),
+            rows: devices.iter().map(row).collect(),
         }
     }
 }
@@ -153,12 +151,14 @@ fn interfaces(interfaces: &Value) -> Table {
     }
 }
 
-fn address(host: &Value) -> &str {
-    host["address"].as_str().unwrap_or("?")
+/// The MAC address or, without one, the only address.
+fn identity(device: &Value) -> &str {
+    let address = || device["addresses"][0]["address"].as_str();
+    device["mac"].as_str().or_else(address).unwrap_or("?")
 }
 
-fn payload(host: &Value) -> u64 {
-    print::total(&host["bytes"])
+fn payload(device: &Value) -> u64 {
+    print::total(&device["bytes"])
 }
 
 /// By how much counters grew, together. A proxy that was started anew has smaller ones: 0 then.
@@ -187,8 +187,8 @@ mod tests {
                 "state": "on", "policy": "virtual-loss", "warnings": [],
                 "interfaces": [{ "name": "eth1", "side": "client-side", "trouble": "no such one" }],
             }),
-            hosts: vec![json!({
-                "address": "10.0.0.7", "ecn": "served", "marks": marks, "reductions": 4,
+            devices: vec![json!({
+                "name": "laptop", "mac": "02:00:00:00:00:07", "ecn": "served", "marks": marks, "reductions": 4,
                 "unresponsive": 1,
                 "connections": { "served": 2, "own": 1 }, "bytes": { "served": bytes },
             })],
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_become_rates_and_hosts_rows() {
+    fn counters_become_rates_and_devices_rows() {
         let at = Instant::now();
         let mut panels = ProxyPanels::default();
         panels.take(sample(at, 0, 1000));
@@ -205,12 +205,12 @@ mod tests {
         let latest: Vec<String> =
             screen.charts.iter().map(|chart| (chart.format)(chart.latest)).collect();
         assert_eq!(latest, ["2.00 Mbit/s", "3", "30.0/s", "10.0/s"]);
-        let [interfaces, hosts] = &screen.tables[..] else { panic!("two tables") };
+        let [interfaces, devices] = &screen.tables[..] else { panic!("two tables") };
         assert_eq!(interfaces.rows[0].cells, ["eth1", "client", "none", "-", "no such one"]);
-        let cells = &hosts.rows[0].cells;
-        let expected = ["10.0.0.7", "served", "2.00 Mbit/s", "5", "4", "1", "3", "126.00 kB"];
+        let cells = &devices.rows[0].cells;
+        let expected = ["laptop", "served", "2.00 Mbit/s", "5", "4", "1", "3", "126.00 kB"];
         assert_eq!(cells[..], expected);
-        assert_eq!(screen.facts, ["on", "virtual-loss", "1 host"]);
+        assert_eq!(screen.facts, ["on", "virtual-loss", "1 device"]);
     }
 
     #[test]

@@ -7,5 +7,7 @@ mod status;
 
 pub(super) use counters::{flow, stats};
 pub(super) use findings::text as findings;
-pub(super) use hosts::{summary as hosts_summary, table as hosts, total};
+pub(super) use hosts::{
+    counted, summary as devices_summary, table as devices, title as device_title, total,
+};
 pub(super) use status::{interface, text as status};

@@ -100,7 +100,7 @@ mod tests {
             "state": "on", "policy": "drop", "pid": 7, "windlass": "0.1.0",
             "state_since_s": 0, "started_s": 0,
             "features": { "kernel": "6.1.0", "tcx": false, "pinned": null, "reused": false },
-            "ecn": { "hosts": 4, "hosts_with_ecn": 3, "connections": 0, "connections_with_ecn": 0 },
+            "ecn": { "devices": 4, "devices_with_ecn": 3, "connections": 0, "connections_with_ecn": 0 },
             "losses_avoided": 12, "flows": { "simulated": 3 }, "withheld": { "no-response": 2 },
             "sizes": { "flows_max": 10, "handshakes_max": 20, "hosts_max": 30 },
             "interfaces": [
@@ -115,7 +115,7 @@ mod tests {
             "kernel  6.1.0, no TCX: clsact filters, not pinned",
             "flows   3 simulated (room for 10, and 20 handshakes)",
             "ect     withheld: 2 no-response",
-            "ecn     75 % of 4 hosts, - of 0 connections",
+            "ecn     3 of 4 devices (75 %), 0 of 0 connections\n",
             "avoided 12 losses, at least",
             "wg0 NOT SERVED: no such one",
             "warning: flowtable",
