@@ -134,7 +134,7 @@ def _parser() -> argparse.ArgumentParser:
     searches.add(commands, _positive)
     controllers.add(commands, _positive)
     kernels.add(commands)
-    testbed.add(commands, _positive)
+    testbed.add(commands, _positive, worlds.experiment)
     return parser
 
 
