@@ -433,6 +433,21 @@ def test_a_heat_map_scrolls_in_its_own_box_and_its_names_are_whole(browser, tmp_
 
 
 @pytest.mark.parametrize(("screen", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
+def test_the_front_page_of_all_papers_has_plots_and_fits(
+    browser, whole_result, tmp_path, screen, scheme
+):
+    (tmp_path / "all").mkdir()
+    shutil.copytree(whole_result, tmp_path / "all" / "new-ecn")
+    assert main(["report", str(tmp_path / "all")]) == 0
+    open_in(browser, tmp_path / "all" / "index.html", screen, scheme)
+    assert browser.get_log("browser") == []
+    assert [url for url in requested(browser) if url.startswith("http")] == []
+    assert len(browser.find_elements("css selector", ".panel .main-svg .barlayer .point")) >= 8
+    assert browser.execute_script(OVERFLOWING, screen[0]) == []
+    assert browser.execute_script(CONTRASTS) == []
+
+
+@pytest.mark.parametrize(("screen", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
 def test_the_page_of_surveys_fits_the_screen(browser, tmp_path, screen, scheme):
     data = Path(__file__).with_name("data") / "surveys"
     folders = [str(data / name) for name in ("spring", "autumn", "spring-ipv6")]
