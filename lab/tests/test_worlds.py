@@ -1,5 +1,6 @@
 """A scenario as an experiment on a kernel: what is translated, and what is said of the rest."""
 
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from windlass_lab.cli import main
 from windlass_lab.core.errors import LabError
+from windlass_lab.runs import stored
 from windlass_lab.runs.run import Run
 from windlass_lab.testbed import load
 from windlass_lab.worlds import experiment, figures, judge, outline, tou
@@ -300,6 +302,25 @@ def test_the_simulator_alone_needs_no_root_and_no_binary(tmp_path, capsys):
     assert "Beside the simulator" not in page
     assert (out / "sim/summary.json").is_file()
     assert (out / "sim/flow-one.csv").is_file()
+
+
+def test_the_readmes_four_commands_end_with_a_plot_of_both_controllers(
+    repository, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    text = (repository / "README.md").read_text()
+    block = text[text.index("    git clone URL") :].split("\n\n")[0]
+    commands = [shlex.split(line, comments=True) for line in block.splitlines()]
+    assert len(commands) == 4
+    assert commands[1] == ["make", "python"]
+    (tmp_path / "examples").symlink_to(repository / "examples")
+    for program, *arguments in commands[2:]:
+        assert program == ".venv/bin/windlass-lab"
+        assert main(arguments) == 0
+    page = Path(capsys.readouterr().out.splitlines()[-1])
+    assert page.is_file()
+    names = [flow["controller"] for flow in stored.read(page.parent).summary["flows"]]
+    assert names == ["cubic", "vegas"]
 
 
 @pytest.mark.parametrize(
