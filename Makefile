@@ -19,7 +19,8 @@ setup: ## Install what is missing (Debian packages, Rust, the lab's Python packa
 build: setup ## Build the windlass binary: target/release/windlass
 	cargo build --locked --release
 
-python: setup ## Build the native half of the lab's Python package, for use from .venv
+python: ## Build the native half of the lab's Python package, for use from .venv
+	@scripts/setup demo
 	@scripts/build-native
 
 site: build ## Build the documentation site: out/site/index.html; minutes the first time, for rustdoc

@@ -43,6 +43,34 @@ def test_what_cannot_be_simulated_is_not_run_and_says_so(everything):
     assert "Not run: no ecn-proxy here" in page and "Not run: it needs a kernel" in page
 
 
+def test_the_front_page_has_the_plot_that_a_papers_page_begins_with(everything, tmp_path):
+    _, _, page = everything("--sim", "--quick")
+    kept = json.loads((tmp_path / "out" / "new-ecn" / "main-plot.json").read_text())
+    assert (kept["schema"], kept["kind"]) == (1, "lab.main-plot")
+    card = page[page.index('<h2 id="p-new-ecn">') : page.index('<h2 id="p-ecn-proxy">')]
+    assert card.count("data-spec=") == len(kept["plot"]["panels"]) > 0
+    assert kept["plot"]["title"] in card
+    # A paper that was not run has none.
+    assert page.count('data-spec="new-ecn-') == page.count("data-spec=")
+
+
+def test_a_result_of_an_older_lab_has_no_plot_on_the_front_page(everything, tmp_path):
+    everything("--sim", "--quick")
+    (tmp_path / "out" / "new-ecn" / "main-plot.json").unlink()
+    found = cli._found(tmp_path / "out", {})
+    assert [each.plot for each in found if each.paper.id == "new-ecn"] == [None]
+
+
+@pytest.mark.parametrize("place", ["playground", "site/playground"])
+def test_the_front_page_links_to_a_playground_that_was_built(everything, tmp_path, place):
+    _, _, page = everything("--sim", "--quick")
+    assert "<code>make playground</code>" in page
+    (tmp_path / place).mkdir(parents=True)
+    (tmp_path / place / "index.html").touch()
+    _, _, page = everything("--sim", "--quick")
+    assert f'<a href="../{place}/index.html">playground</a>' in page
+
+
 def test_a_figure_that_was_run_has_a_link_and_another_its_reason(everything):
     _, _, page = everything("--sim", "--quick")
     row = page[page.index('<th scope="row">Figure 4.2</th>') :]

@@ -16,6 +16,8 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from windlass_lab.cli import main
 from windlass_lab.searches.figure import FrontFigure
+from windlass_lab.sweeps.results import StudyResults
+from windlass_lab.sweeps.table import frame_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -390,6 +392,57 @@ def test_the_page_of_a_search_fits_the_screen(browser, tmp_path, screen, scheme)
     assert browser.get_log("browser") == []
     assert [url for url in requested(browser) if url.startswith("http")] == []
     assert len(browser.find_elements("css selector", ".panel .main-svg")) >= 1
+    assert browser.execute_script(OVERFLOWING, screen[0]) == []
+    assert browser.execute_script(CONTRASTS) == []
+
+
+def heat_map(folder: Path) -> Path:
+    """The page of a study of eight rates and two controllers, of which one has a long name."""
+    axes = ["defaults.controller", "dumbbell.bottleneck.rate"]
+    long = {"kind": "new-ecn", "alpha_wnd": 0.8, "alpha_slp": 0.75, "beta": 32}
+    pairs = [(cc, f"{rate}Mbit/s") for cc in ("reno", long) for rate in range(10, 18)]
+    figures = [{"fairness_index.steady": 0.8 + number / 100} for number in range(len(pairs))]
+    rows = [
+        {"run": number, "seed": 1} | dict(zip(axes, pair, strict=True)) | figures[number]
+        for number, pair in enumerate(pairs)
+    ]
+    study = StudyResults("study", frame_of(rows, axes=axes), axes)
+    return study.plot("rate", "fairness", by="controller", kind="heat").save(folder / "heat.html")
+
+
+@pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_a_heat_map_scrolls_in_its_own_box_and_its_names_are_whole(browser, tmp_path, screen):
+    open_in(browser, heat_map(tmp_path), screen, "light")
+    assert browser.get_log("browser") == []
+    assert browser.execute_script(OVERFLOWING, screen[0]) == []
+    box, plot, cell, left, page = browser.execute_script("""
+        const plot = document.querySelector(".plot");
+        const cells = [...plot.querySelectorAll(".heatmap-label")];
+        const box = plot.getBoundingClientRect();
+        const names = [...plot.querySelectorAll(".ytick text")];
+        const left = Math.min(...names.map((name) => name.getBoundingClientRect().left));
+        return [plot.parentElement.clientWidth, plot.clientWidth,
+          parseFloat(getComputedStyle(cells[0]).fontSize), left - box.left,
+          document.documentElement.scrollWidth];
+    """)
+    assert page <= screen[0]
+    # The labels begin within the plot, and the figures have the size of text.
+    assert left >= 0
+    assert cell >= 12
+    assert (plot > box) == (screen == PHONE)
+
+
+@pytest.mark.parametrize(("screen", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
+def test_the_front_page_of_all_papers_has_plots_and_fits(
+    browser, whole_result, tmp_path, screen, scheme
+):
+    (tmp_path / "all").mkdir()
+    shutil.copytree(whole_result, tmp_path / "all" / "new-ecn")
+    assert main(["report", str(tmp_path / "all")]) == 0
+    open_in(browser, tmp_path / "all" / "index.html", screen, scheme)
+    assert browser.get_log("browser") == []
+    assert [url for url in requested(browser) if url.startswith("http")] == []
+    assert len(browser.find_elements("css selector", ".panel .main-svg .barlayer .point")) >= 8
     assert browser.execute_script(OVERFLOWING, screen[0]) == []
     assert browser.execute_script(CONTRASTS) == []
 

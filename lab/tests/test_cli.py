@@ -53,7 +53,9 @@ def test_help_has_examples_and_exit_codes(command, capsys):
 def test_a_quick_run_writes_a_whole_result(lab, tmp_path, capsys):
     assert lab("--quick", out=tmp_path / "out") == 0
     written = sorted(os.listdir(tmp_path / "out"))
-    assert written == ["data", "report.html", "results.json", "series.json", "summary.txt"]
+    assert written == [
+        *("data", "main-plot.json", "report.html", "results.json", "series.json", "summary.txt")
+    ]
     streams = capsys.readouterr()
     assert streams.out.startswith((tmp_path / "out" / "summary.txt").read_text())
     assert "Held against the reference: figures" in streams.out

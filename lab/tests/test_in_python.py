@@ -162,12 +162,44 @@ def test_to_pandas_says_what_it_takes(scenario, monkeypatch, missing):
         run.to_pandas()
 
 
-def test_to_pandas_gives_the_same_figures(scenario):
-    pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
+@pytest.fixture
+def pandas():
+    """pandas itself; skips with the command that installs it and pyarrow."""
+    install = "pip install 'windlass-lab[pandas]'"
+    pytest.importorskip("pyarrow", reason=f"no pyarrow: {install}")
+    return pytest.importorskip("pandas", reason=f"no pandas: {install}")
+
+
+def assert_same(found, frame) -> None:
+    """The table of pandas has the columns and values of that of polars."""
+    assert list(found.columns) == frame.columns
+    for name in frame.columns:
+        # A missing number is NaN in pandas.
+        values = [None if value != value else value for value in found[name].tolist()]
+        assert values == frame[name].to_list(), name
+
+
+def test_a_run_gives_its_tables_to_pandas(scenario, pandas):
     run = wl.simulate(scenario)
-    assert run.to_pandas()["name"].tolist() == run.flows["name"].to_list()
-    assert len(run.to_pandas("cwnd")) == len(run.series("cwnd"))
+    assert isinstance(run.to_pandas(), pandas.DataFrame)
+    assert_same(run.to_pandas(), run.flows)
+    assert_same(run.to_pandas("cwnd"), run.series("cwnd"))
+
+
+def test_a_sweep_gives_its_table_to_pandas(scenario, pandas):
+    study = wl.sweep(scenario.with_name("study.toml"))
+    found = study.to_pandas()
+    assert_same(found, study.collect())
+    assert found["dumbbell.bottleneck.rate_mbit_per_s"].tolist() == [10, 20]
+    assert pandas.api.types.is_numeric_dtype(found["utilisation.steady"])
+
+
+def test_a_search_gives_its_trials_to_pandas(scenario, pandas):
+    search = wl.search(scenario.with_name("search.toml"))
+    found = search.to_pandas()
+    assert_same(found, search.result.trials)
+    assert pandas.api.types.is_bool_dtype(found["best"])
+    assert found["trial"].tolist() == [0, 1, 2, 3]
 
 
 def names_of(body: list[ast.stmt]) -> set[str]:

@@ -1,6 +1,7 @@
 """The rules between the parts of the package: which may import which."""
 
 import ast
+import tomllib
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -104,3 +105,18 @@ def test_an_import_of_a_paper_from_the_core_is_found():
 def test_every_paper_has_the_same_files_for_the_same_jobs(paper):
     names = {name.rpartition(".")[2] for name in MODULES if f".papers.{paper}." in name}
     assert {"catalogue", "plan", "measure", "reproduce"} <= names
+
+
+def pins(name: str) -> set[str]:
+    """The packages of a lock with their versions."""
+    lines = (SOURCE.parent / name).read_text(encoding="utf-8").splitlines()
+    return {line.split()[0] for line in lines if "==" in line}
+
+
+def test_the_lock_without_the_tests_packages_has_the_pins_of_the_whole_one():
+    """`scripts/setup demo` installs the one, and `scripts/setup` the other on top of it."""
+    run, whole = pins("requirements-run.lock"), pins("requirements.lock")
+    assert run < whole
+    project = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    needed = {text.partition(">")[0] for text in project["project"]["dependencies"]}
+    assert needed <= {pin.partition("==")[0] for pin in run}

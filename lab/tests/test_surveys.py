@@ -16,11 +16,12 @@ from windlass_lab.surveys.document import document
 from windlass_lab.surveys.figures import published, statements
 from windlass_lab.surveys.groups import Networks, grouped, initial_ttl, product, read_pairs
 from windlass_lab.surveys.labels import runs
-from windlass_lab.surveys.page import text
+from windlass_lab.surveys.page import files, text
 from windlass_lab.surveys.stored import read, unmapped
 
 DATA = Path(__file__).with_name("data") / "surveys"
 SPRING, AUTUMN, IPV6 = (read(DATA / n, n) for n in ("spring", "autumn", "spring-ipv6"))
+SECTIONS = ("verdicts", "compared-0", "server", "initial-ttl", "network", "published")
 ATTACK = "<script>alert(1)</script>\u202e/1.0"
 
 
@@ -142,6 +143,26 @@ def test_panels_of_several_surveys_have_the_same_axes_and_shares():
         assert layouts[0]["yaxis"]["range"] == layouts[1]["yaxis"]["range"]
         for panel in drawn.panels:
             assert sum(panel.spec["data"][0]["y"]) == pytest.approx(100, abs=0.1)
+
+
+def test_the_page_has_the_surveys_own_results_before_those_of_the_thesis():
+    page = files(document([SPRING, AUTUMN], Networks()))["report.html"]
+    places = [page.index(f'<section aria-labelledby="s-{name}"') for name in SECTIONS]
+    assert places == sorted(places)
+
+
+def test_a_value_that_all_servers_share_is_a_row_and_no_histogram(copy):
+    same = {"initial_window_packets": "10", "initial_window_exact": "true"}
+    folder = copy("spring", {url(letter): same for letter in "abcdefg"})
+    found = files(document([read(folder, "x")], Networks()))
+    page = found["report.html"]
+    assert "data/initial-windows.csv" not in found
+    assert 'id="initial-windows-0"' not in page
+    figure = page.split('id="f-initial-windows"')[1].split("</figure>")[0]
+    assert "7 (100.0%)" in figure
+    assert "<details>" not in figure
+    # The other histograms stand.
+    assert "data/verdicts.csv" in found
 
 
 def test_a_survey_without_test_c_has_the_figures_of_test_a(copy):

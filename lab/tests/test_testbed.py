@@ -71,7 +71,6 @@ class TestFile:
         ("old", "new", "complaint"),
         [
             ("schema = 1", "schema = 2", "schema: expected 1"),
-            ("schema = 1", "schema = 1\ndumbbell = {}", "a scenario: windlass-lab run FILE"),
             ('to = "r"', 'to = "x"', "flow one: to: there is no node x"),
             ('controller = "reno"', "", r"flows\[0\].controller: is missing"),
             ('start = "500ms"', "start = 5", r"flows\[0\].start: expected a time"),

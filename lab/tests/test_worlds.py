@@ -1,5 +1,6 @@
 """A scenario as an experiment on a kernel: what is translated, and what is said of the rest."""
 
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -8,9 +9,10 @@ import pytest
 
 from windlass_lab.cli import main
 from windlass_lab.core.errors import LabError
+from windlass_lab.runs import stored
 from windlass_lab.runs.run import Run
 from windlass_lab.testbed import load
-from windlass_lab.worlds import figures, judge, outline, tou
+from windlass_lab.worlds import experiment, figures, judge, outline, tou
 from windlass_lab.worlds.figures import Figures, FlowFigures
 from windlass_lab.worlds.names import KERNEL, TOU
 from windlass_lab.worlds.plan import plan
@@ -302,6 +304,25 @@ def test_the_simulator_alone_needs_no_root_and_no_binary(tmp_path, capsys):
     assert (out / "sim/flow-one.csv").is_file()
 
 
+def test_the_readmes_four_commands_end_with_a_plot_of_both_controllers(
+    repository, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    text = (repository / "README.md").read_text()
+    block = text[text.index("    git clone URL") :].split("\n\n")[0]
+    commands = [shlex.split(line, comments=True) for line in block.splitlines()]
+    assert len(commands) == 4
+    assert commands[1] == ["make", "python"]
+    (tmp_path / "examples").symlink_to(repository / "examples")
+    for program, *arguments in commands[2:]:
+        assert program == ".venv/bin/windlass-lab"
+        assert main(arguments) == 0
+    page = Path(capsys.readouterr().out.splitlines()[-1])
+    assert page.is_file()
+    names = [flow["controller"] for flow in stored.read(page.parent).summary["flows"]]
+    assert names == ["cubic", "vegas"]
+
+
 @pytest.mark.parametrize(
     "name",
     ["four_rtts_newecn", "four_rtts_reno", "mix_3new_3ecn", "mix_3new_3reno", "single_newecn"],
@@ -329,6 +350,60 @@ def test_a_scenario_gives_the_experiment_that_a_testbed_has_by_hand(repository, 
         ecn = "net.ipv4.tcp_ecn"
         assert same.sysctls[ecn] == int(node.sysctls[ecn])
         assert same.sysctls["net.ipv4.tcp_timestamps"] == 0
+
+
+def test_the_testbed_takes_files_of_both_formats(repository, monkeypatch):
+    monkeypatch.setattr(experiment.check, "controllers", lambda: list(KERNELS))
+    notes: list[str] = []
+    scenario = repository / "experiments/worlds/two_rtts.toml"
+    found = experiment.read(scenario, 12.0, notes.append)
+    same = plan(outline.read(scenario, ['duration="12s"']), scenario.parent, KERNEL, KERNELS)
+    assert found == same.experiment
+    assert found.duration_s == 12
+    testbed = repository / "lab/testbeds/two_reno.toml"
+    assert experiment.read(testbed, None, notes.append) == load.load(testbed)
+    assert notes == []
+
+
+def test_the_testbed_says_which_keys_of_a_scenario_hold_in_the_simulator_alone(tmp_path):
+    file = tmp_path / "my.toml"
+    file.write_text(GOOD.replace('profile = "linux"', 'profile = "rfc5681"'))
+    notes: list[str] = []
+    experiment.read(file, None, notes.append)
+    assert any("profile" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_scenario"),
+    [
+        (GOOD, True),
+        (CHAIN, True),
+        ('schema = 2\nname = "x"\n', True),
+        ('schema = 1\nlinks = [{ name = "l", a = "s", b = "r" }]\n', True),
+        ('schema = 1\nlinks = [{ a = { node = "s" }, b = { node = "r" } }]\n', False),
+        ('schema = 7\nname = "x"\n', False),
+        ("schema = \n", False),
+    ],
+)
+def test_a_file_is_a_scenario_or_a_testbed(text, is_scenario, tmp_path):
+    file = tmp_path / "my.toml"
+    file.write_text(text)
+    assert experiment.is_scenario(file) == is_scenario
+
+
+def test_every_testbed_and_scenario_of_the_repository_is_recognised(repository):
+    for file in (repository / "lab/testbeds").glob("*.toml"):
+        assert not experiment.is_scenario(file), file
+    for file in (repository / "experiments/worlds").glob("*.toml"):
+        assert experiment.is_scenario(file), file
+
+
+def test_a_fault_in_a_scenario_for_the_testbed_has_its_line(tmp_path, capsys):
+    file = tmp_path / "my.toml"
+    file.write_text(GOOD.replace('from = "s2"', 'from = "s7"'))
+    assert main(["testbed", "run", str(file), "--out", str(tmp_path / "out")]) == 2
+    assert f"{file}:" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_scenarios_of_the_two_worlds_run_on_a_kernel(repository):

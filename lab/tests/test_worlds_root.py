@@ -53,3 +53,21 @@ def test_one_page_has_all_worlds(tmp_path, repository):
         # `steady_from` is acknowledged there, and what the queue held before: 50 packets.
         assert 5e6 < sum(bits) < 10e6 + 50 * 1500 * 8 / (SECONDS - 1), world
         assert summary["queues"][0]["arrived"] > 0
+
+
+@pytest.mark.root
+def test_the_testbed_runs_a_scenario(tmp_path, repository):
+    if missing := why_not():
+        pytest.skip(missing)
+    out = tmp_path / "out"
+    file = tmp_path / "my.toml"
+    text = (repository / "experiments/worlds/reno.toml").read_text()
+    file.write_text(text.replace('steady_from = "5s"', 'steady_from = "1s"'))
+    command = [sys.executable, "-m", "windlass_lab", "testbed", "run", str(file)]
+    command += ["--time", str(SECONDS), "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((out / "summary.json").read_text())
+    assert [flow["name"] for flow in summary["flows"]] == ["one", "two"]
+    assert summary["queues"][0]["arrived"] > 0
+    assert (out / "flow-one.csv").is_file()

@@ -89,6 +89,28 @@ def test_links_and_anchors_lead_somewhere():
     assert [said for page, link in inside if (said := complaint(page, link))] == []
 
 
+def is_text(file: Path) -> bool:
+    try:
+        file.read_text()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def test_a_folder_that_a_page_links_to_holds_texts():
+    """The site has such a folder as one page with all of its files."""
+    targets = {
+        Path(os.path.normpath(page.parent / link))
+        for page in LINKING
+        for link in links(page)
+        if (ROOT / page.parent / link).is_dir()
+    }
+    print(f"{len(targets)} folders: {', '.join(sorted(map(str, targets)))}")
+    assert targets
+    files = [file for target in targets for file in (ROOT / target).rglob("*") if file.is_file()]
+    assert [file for file in files if not is_text(file)] == []
+
+
 def unclassified(page: str) -> list[examples.Block]:
     """Blocks of a page that a session does not have."""
     session = page in examples.sessions()

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
@@ -18,7 +19,14 @@ from windlass_lab.core.experiments.model import Paper
 from windlass_lab.core.files import output
 from windlass_lab.core.files.output import RESULT_KIND as RESULT
 from windlass_lab.core.pipeline.request import Request
-from windlass_lab.core.report.front_page import INDEX, Found, refuse_foreign, render_front_page
+from windlass_lab.core.report import main_plot
+from windlass_lab.core.report.front_page import (
+    INDEX,
+    Found,
+    playground_near,
+    refuse_foreign,
+    render_front_page,
+)
 from windlass_lab.core.report.in_short import in_short
 from windlass_lab.core.text import numbers, verdicts
 from windlass_lab.core.version import VERSION
@@ -134,7 +142,7 @@ def _parser() -> argparse.ArgumentParser:
     searches.add(commands, _positive)
     controllers.add(commands, _positive)
     kernels.add(commands)
-    testbed.add(commands, _positive)
+    testbed.add(commands, _positive, worlds.experiment)
     return parser
 
 
@@ -398,7 +406,8 @@ def _found(folder: Path, reasons: Mapping[str, str]) -> list[Found]:
         inside = folder / paper.id
         if output.is_result(inside):
             results = output.load(inside, output.RESULTS, RESULT)
-            papers.append(ENTRIES[paper.id].found(results))
+            plot = main_plot.read(inside, paper.id)
+            papers.append(replace(ENTRIES[paper.id].found(results), plot=plot))
         else:
             papers.append(Found(paper, None, reasons.get(paper.id, "there is no result of it")))
     return papers
@@ -406,7 +415,7 @@ def _found(folder: Path, reasons: Mapping[str, str]) -> list[Found]:
 
 def _write_front_page(folder: Path, papers: Sequence[Found]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    output.write_atomically(folder / INDEX, render_front_page(papers))
+    output.write_atomically(folder / INDEX, render_front_page(papers, playground_near(folder)))
 
 
 def _reproduce_into(options: argparse.Namespace, target: str, folder: Path) -> int:

@@ -141,6 +141,10 @@ class Search:
         """All trials and the front, as `SearchResult.plot` shows them."""
         return self.result.plot()
 
+    def to_pandas(self) -> pd.DataFrame:
+        """The trials for pandas, as `SearchResult.to_pandas` gives them."""
+        return self.result.to_pandas()
+
     def _repr_html_(self) -> str:
         if self._result is not None:
             return self._result._repr_html_()

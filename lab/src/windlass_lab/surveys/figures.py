@@ -12,6 +12,8 @@ from windlass_lab.surveys import labels
 Counts = Mapping[Any, int]
 # The statements that are about a table of the thesis belong to this figure, its test.
 _WITH_TABLE = {"4.15": ("4.15", "Table 4.12")}
+# Up to this height of the bars a tick for each server has room.
+_FEW_SERVERS = 8
 _MEANS = "Each server by the mean of its runs, rounded."
 
 
@@ -20,7 +22,7 @@ def published(surveys: Sequence[Mapping]) -> list[tuple[Histogram, Drawn]]:
     test are left out.
     """
     drawn = [(of, _published(of, surveys)) for of in HISTOGRAMS]
-    return [(of, made) for of, made in drawn if made.panels]
+    return [(of, made) for of, made in drawn if made.rows]
 
 
 def _published(of: Histogram, surveys: Sequence[Mapping]) -> Drawn:
@@ -115,7 +117,9 @@ def _draw(
     axis: str,
     figure_: str = "",
 ) -> Drawn:
-    """A panel for each survey that has any. Several have shares, as they differ in size."""
+    """A panel for each survey that has any. Several have shares, as they differ in size. A single
+    value that all servers share is no distribution: it has a row and no panel.
+    """
     alone = len(surveys) == 1
     found = [(survey["label"], counts_of(survey)) for survey in surveys]
     values = list(dict.fromkeys(value for _, counts in found for value in counts))
@@ -125,10 +129,10 @@ def _draw(
     highest = max((bar for _, each in bars for bar in each.values()), default=0.0)
     panels = []
     for number, (label, each) in enumerate(bars):
-        if not each:
+        if not each or len(values) == 1:
             continue
         spec = histogram(each, axis, "servers" if alone else "% of servers")
-        spec["layout"]["yaxis"]["range"] = [0, highest * 1.05]
+        spec["layout"]["yaxis"] |= _height(highest, alone)
         spec["layout"]["xaxis"] |= _extent(values)
         panels.append(Panel(f"{id_}-{number}", "" if alone else label, spec))
     return Drawn(
@@ -140,6 +144,12 @@ def _draw(
         headings=(axis, *(label for label, _ in found)),
         rows=[(str(value), *(_cell(counts, value) for _, counts in found)) for value in values],
     )
+
+
+def _height(highest: float, alone: bool) -> dict:
+    """Settings of the axis of counts, or of shares. Few servers have whole numbers only."""
+    whole = {"dtick": 1} if alone and highest <= _FEW_SERVERS else {}
+    return {"range": [0, highest * 1.05]} | whole
 
 
 def _extent(values: Sequence) -> dict:

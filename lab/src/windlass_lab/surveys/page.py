@@ -49,7 +49,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A figure on the page with what is said of it, and a table of that."""
+    """A figure on the page with what is said of it, and a table of that. Without panels its values
+    stand as a table.
+    """
 
     drawn: Drawn
     says: str = ""
@@ -70,7 +72,7 @@ class Section:
 def files(document: Mapping) -> dict[str, str]:
     """Every file that is made from a result, by its path in the directory."""
     sections = _sections(document)
-    drawn = [shown.drawn for section in sections for shown in section.figures]
+    drawn = [shown.drawn for section in sections for shown in section.figures if shown.drawn.panels]
     return {
         output.REPORT: _page(document, sections, drawn),
         output.SUMMARY: text(document),
@@ -101,11 +103,11 @@ def _page(document: Mapping, sections: Sequence[Section], drawn: Sequence[Drawn]
 def _sections(document: Mapping) -> list[Section]:
     surveys = document["surveys"]
     return [
-        _published(surveys),
         _verdicts(surveys),
         *(_comparison(number, of) for number, of in enumerate(document["comparisons"])),
         *_ip_versions(document["ip_versions"]),
         *(_grouped(by, surveys) for by in _GROUPS),
+        _published(surveys),
     ]
 
 
@@ -120,7 +122,7 @@ def _published(surveys: Sequence[Mapping]) -> Section:
         lines.append(
             "A figure needs servers with its test: 4.14 and 4.16 test A, 4.15 and 4.17 test C."
         )
-    return Section("published", "Figures 4.14 to 4.17", lines, shown)
+    return Section("published", "Beside Normann 2011: figures 4.14 to 4.17", lines, shown)
 
 
 def _shown(of: Histogram, drawn: Drawn, surveys: Sequence[Mapping]) -> Shown:
@@ -145,7 +147,7 @@ def _verdicts(surveys: Sequence[Mapping]) -> Section:
         if rows:
             headings = ("outcome", "hosts", "share", "the commonest reason")
             tables.append(Table(headings, rows, f"Outcomes, {survey['label']}", _REASONS))
-    shown = [Shown(each) for each in drawn if each.panels]
+    shown = [Shown(each) for each in drawn if each.rows]
     return Section("verdicts", "Reactions and initial windows", (), shown, tables)
 
 

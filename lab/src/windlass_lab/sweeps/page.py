@@ -1,5 +1,6 @@
 """The page of a figure of a study."""
 
+import textwrap
 from collections.abc import Sequence
 
 from windlass_lab.core.plots.parts import PALETTE_SIZE, axis_title, with_spread
@@ -13,6 +14,8 @@ from windlass_lab.sweeps.shown import Shown
 _DASHES = ("solid", "dash", "dot")
 # Cells whose figures can be read in them.
 _WRITTEN_MAX = 150
+# Characters in a line of a value's name at an axis, and values of which every one has room.
+_NAME_WIDTH, _NAMES_MAX = 18, 12
 
 
 def render(study: Shown) -> str:
@@ -110,9 +113,17 @@ def _box(study: Shown, y: str, panel: Panel) -> dict:
         }
         data.append(trace | _style(_place(study, group)))
     layout = _layout(study, figure_title(y)) | {"boxmode": "group" if study.by else "overlay"}
-    order = [_text(x) for x in study.x.order]
-    layout["xaxis"] |= {"type": "category", "categoryorder": "array", "categoryarray": order}
+    layout["xaxis"] |= _categories([_text(x) for x in study.x.order])
     return {"data": data, "layout": layout}
+
+
+def _categories(names: Sequence[str]) -> dict:
+    """Settings of an axis of names in this order, long ones in several lines."""
+    axis = {"type": "category", "categoryorder": "array", "categoryarray": names}
+    if len(names) > _NAMES_MAX or all(len(name) <= _NAME_WIDTH for name in names):
+        return axis
+    lines = ["<br>".join(textwrap.wrap(name, _NAME_WIDTH)) for name in names]
+    return axis | {"tickvals": names, "ticktext": lines}
 
 
 def _heat(study: Shown, y: str, panel: Panel) -> dict:
@@ -133,9 +144,6 @@ def _heat(study: Shown, y: str, panel: Panel) -> dict:
     if len(cells) <= _WRITTEN_MAX:
         trace["texttemplate"] = "%{z:.3~g}"
     layout = _layout(study, study.group_title) | {"showlegend": False}
-    for axis, order in (
-        ("xaxis", [_text(x) for x in study.x.order]),
-        ("yaxis", study.group_labels),
-    ):
-        layout[axis] |= {"type": "category", "categoryorder": "array", "categoryarray": order}
+    layout["xaxis"] |= _categories([_text(x) for x in study.x.order])
+    layout["yaxis"] |= _categories(study.group_labels)
     return {"data": [trace], "layout": layout}

@@ -81,8 +81,8 @@
       font,
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
-      // On touch screens the buttons are always there, and have a line of their own.
-      margin: { l: 48, r: 8, t: 14 + 18 * lines + (touch ? 20 : 0), b: 40 },
+      // The buttons have a line of their own where the axis's title would lie below them.
+      margin: { l: 48, r: 8, t: 14 + 18 * lines + (touch || narrow.matches ? 20 : 0), b: 40 },
       annotations: [...(spec.layout.annotations ?? []), ...above],
       legend: { orientation: "h", x: 0, yref: "container", y: 0, yanchor: "bottom" },
       hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font },
@@ -104,6 +104,21 @@
     plotlyServerURL: "",
   };
 
+  // On a narrow screen a heat map is as wide as its figures and names need, and its box scrolls.
+  function widenHeatMap(div, { data: [trace], layout }) {
+    if (trace.type !== "heatmap" || !narrow.matches) return;
+    const letters = (labels) => Math.max(...labels.flatMap((label) => label.split("<br>")).map((line) => line.length));
+    const column = Math.max(34, 8 * letters(layout.xaxis.ticktext ?? trace.x));
+    const names = 8 * letters(layout.yaxis.ticktext ?? trace.y);
+    div.style.minWidth = `${column * new Set(trace.x).size + names + 100}px`;
+    const box = div.parentElement;
+    box.classList.add("scroll");
+    // A keyboard scrolls what has the focus.
+    box.tabIndex = 0;
+    box.setAttribute("role", "region");
+    box.setAttribute("aria-label", div.getAttribute("aria-label"));
+  }
+
   const plots = [...document.querySelectorAll("[data-spec]")];
   const draw = async (div) => {
     await ready;
@@ -111,6 +126,7 @@
     const entries = spec.data.filter((trace) => trace.showlegend !== false).length;
     // Where each entry of a long legend takes a line, the plot keeps its height.
     if (narrow.matches && entries > 3) div.style.height = `calc(21rem + ${24 * (entries - 3)}px)`;
+    widenHeatMap(div, spec);
     return Plotly.react(div, spec.data.map(themed), layoutOf(spec), config);
   };
 

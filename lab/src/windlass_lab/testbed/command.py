@@ -3,17 +3,18 @@
 import argparse
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from windlass_lab.core.binary.locate import find_windlass
 from windlass_lab.core.text import numbers
-from windlass_lab.testbed import check, load, many, remove, run, stored
+from windlass_lab.testbed import check, many, remove, run, stored
 from windlass_lab.testbed.topology import Experiment
 
 EXAMPLES = """\
 examples:
   windlass-lab testbed check
-  windlass-lab testbed run lab/testbeds/two_reno.toml --time 5
+  windlass-lab testbed run experiments/worlds/reno.toml --time 10
   windlass-lab testbed run FILE --runs 5 --jobs 2 --out out/five --resume
   windlass-lab testbed clean
 
@@ -26,10 +27,14 @@ exit status:
 """
 
 Number = Callable[[str], int]
+Say = Callable[[str], None]
+Read = Callable[[Path, float | None, Say], Experiment]
 
 
-def add(commands: argparse._SubParsersAction, positive: Number) -> None:
-    """Adds the command to the lab's."""
+def add(commands: argparse._SubParsersAction, positive: Number, read: Read) -> None:
+    """Adds the command to the lab's. `read` gives the experiment in a file, for a duration in
+    seconds.
+    """
     testbed = commands.add_parser(
         "testbed",
         help="run experiments on real kernels, in network namespaces (needs root)",
@@ -42,7 +47,7 @@ def add(commands: argparse._SubParsersAction, positive: Number) -> None:
     for name, help_, function in (
         ("check", "say what this machine lacks, one line each", _check),
         ("clean", "remove what killed runs left (each run does so when it starts)", _clean),
-        ("run", "run an experiment", _run),
+        ("run", "run an experiment", partial(_run, read)),
     ):
         command = inner.add_parser(
             name,
@@ -56,7 +61,12 @@ def add(commands: argparse._SubParsersAction, positive: Number) -> None:
 
 
 def _add_run(option: Callable, positive: Number) -> None:
-    option("file", type=Path, metavar="FILE", help="the experiment (docs/reference/testbed.md)")
+    option(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="a scenario, or a testbed (docs/reference/testbed.md)",
+    )
     option("--time", type=float, metavar="SECONDS", help="duration, in place of the file's")
     option("--out", type=Path, metavar="DIR", help="output directory (out/testbed-NAME)")
     option(
@@ -85,8 +95,8 @@ def _clean(_options: argparse.Namespace) -> int:
     return 0
 
 
-def _run(options: argparse.Namespace) -> int:
-    experiment = load.load(options.file, options.time)
+def _run(read: Read, options: argparse.Namespace) -> int:
+    experiment = read(options.file, options.time, _say)
     out = options.out or Path("out") / f"testbed-{experiment.name}"
     folders = [out / f"run-{number}" for number in range(1, options.runs + 1)]
     if options.runs == 1:

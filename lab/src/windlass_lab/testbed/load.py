@@ -23,8 +23,6 @@ from windlass_lab.testbed.topology import (
 from windlass_lab.testbed.validate import validate
 
 SCHEMA_VERSION = 1
-# Keys that distinguish a scenario file from a testbed's.
-_OF_SCENARIOS = frozenset({"dumbbell", "parking_lot", "queues", "defaults"})
 
 Reader = Callable[[object, str], object]
 
@@ -56,8 +54,6 @@ def _lasting(experiment: Experiment, time_s: float) -> Experiment:
 def parse(text: str) -> Experiment:
     """The experiment in a text. Raises `ValueError`."""
     keys = tomllib.loads(text)
-    if foreign := sorted(_OF_SCENARIOS & keys.keys()):
-        raise FaultError(f"{foreign[0]}: this is a scenario: windlass-lab run FILE --on kernel")
     version = keys.pop("schema", None)
     if version != SCHEMA_VERSION:
         raise FaultError(f"schema: expected {SCHEMA_VERSION}, the only version, found {version!r}")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from windlass_lab.core.binary.locate import find_windlass
 from windlass_lab.core.errors import LabError
+from windlass_lab.testbed.topology import Experiment
 from windlass_lab.worlds.names import KERNEL, SIM, WORLDS
 
 PAGE = "worlds.html"
@@ -90,6 +91,14 @@ def _run(options: argparse.Namespace) -> int:
     print(report.as_text(outline, worlds))
     print(f"\nPage: {out / PAGE}")
     return 0
+
+
+def experiment(file: Path, time_s: float | None, say: Callable[[str], None]) -> Experiment:
+    """The experiment in a file of either format; see `worlds.experiment.read`."""
+    # Loaded here, as in `_run`.
+    from windlass_lab.worlds.experiment import read
+
+    return read(file, time_s, say)
 
 
 def _say(line: str) -> None:

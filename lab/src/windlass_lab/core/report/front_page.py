@@ -10,8 +10,9 @@ from windlass_lab.core.errors import LabError
 from windlass_lab.core.experiments.coverage import Covered, coverage
 from windlass_lab.core.experiments.model import Paper
 from windlass_lab.core.files.output import REPORT
+from windlass_lab.core.plots.parts import Drawn
 from windlass_lab.core.report.bar_rows import BarRow
-from windlass_lab.core.report.page import environment
+from windlass_lab.core.report.page import environment, packed_json, plotting_library
 from windlass_lab.core.text import numbers, verdicts
 
 INDEX = "index.html"
@@ -21,7 +22,8 @@ _TITLE = "Four papers on TCP's congestion window, repeated"
 @dataclass(frozen=True, slots=True)
 class Found:
     """A paper and its result; without one the reason why not. `claim` and `finding` are a line
-    each, the paper's main claim and the figures for it, and `rows` the bars that show them.
+    each, the paper's main claim and the figures for it, `rows` the bars that show them, and `plot`
+    the plot that its page begins with.
     """
 
     paper: Paper
@@ -30,6 +32,17 @@ class Found:
     claim: str = ""
     finding: str = ""
     rows: Sequence[BarRow] = ()
+    plot: Drawn | None = None
+
+
+def playground_near(folder: Path) -> str:
+    """The address of the playground from a page in `folder`, if `make playground` or `make site`
+    has built it beside that; else empty.
+    """
+    for place in ("playground", "site/playground"):
+        if (folder.parent / place / INDEX).is_file():
+            return f"../{place}/{INDEX}"
+    return ""
 
 
 def refuse_foreign(folder: Path) -> None:
@@ -39,8 +52,11 @@ def refuse_foreign(folder: Path) -> None:
         raise LabError(f"{page} is not the lab's: name another directory")
 
 
-def render_front_page(papers: Sequence[Found]) -> str:
-    """The page, which needs nothing else; the pages of the papers lie in folders beside it."""
+def render_front_page(papers: Sequence[Found], playground: str = "") -> str:
+    """The page, which needs nothing else; the pages of the papers lie in folders beside it, and the
+    playground at a relative address, if it was built.
+    """
+    plots = [found.plot for found in papers if found.plot]
     return (
         environment()
         .get_template("front-page.html.j2")
@@ -48,6 +64,9 @@ def render_front_page(papers: Sequence[Found]) -> str:
             title=Markup(_TITLE),
             cards=[_card(found) for found in papers],
             covered=_covered(papers),
+            playground=playground,
+            specs=packed_json({panel.id: panel.spec for plot in plots for panel in plot.panels}),
+            library=plotting_library(),
         )
     )
 
@@ -66,6 +85,7 @@ def _card(found: Found) -> dict:
         "finding": found.finding,
         "verdicts": verdicts.verdict_line(results, paper.against) if results else "",
         "chart": _chart(found.rows),
+        "plot": found.plot,
         "made": f"windlass {results['windlass_version'].removeprefix('windlass ')}, "
         f"{results['finished']}"
         if results

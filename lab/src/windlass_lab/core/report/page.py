@@ -12,6 +12,7 @@ from plotly.offline import get_plotlyjs
 
 from windlass_lab.core import provenance
 from windlass_lab.core.experiments.model import Experiment, Paper
+from windlass_lab.core.report.main_plot import main_plot
 from windlass_lab.core.text import numbers, verdicts
 from windlass_lab.core.verdicts.verdict import INFORMATIVE, Comparison, failures
 
@@ -47,19 +48,11 @@ def render(
         verdict_line=verdicts.verdict_line(results, paper.against),
         kernel=kernel,
         reference_source=source,
-        main=_main_plot(paper, sections),
+        main=main_plot(paper, sections),
         command=partial(_command, paper, results),
         specs=packed_json(specs),
         library=plotting_library(),
     )
-
-
-def _main_plot(paper: Paper, sections: Sequence[Mapping]) -> dict | None:
-    """The plot that the page begins with, and its experiment; `None` where there is no plot."""
-    drawn = [(plot, s["experiment"]) for s in sections for plot in s["drawn"] if plot.panels]
-    by_id = {plot.id: (plot, experiment) for plot, experiment in drawn}
-    found = [by_id[id_] for id_ in paper.main_plots if id_ in by_id] or drawn
-    return {"drawn": found[0][0], "experiment": found[0][1]} if found else None
 
 
 def _command(paper: Paper, results: Mapping, experiment: Experiment) -> str:

@@ -10,7 +10,7 @@ from windlass_lab.core.experiments.reference import load_reference, load_referen
 from windlass_lab.core.files import output
 from windlass_lab.core.plots.draw import draw
 from windlass_lab.core.plots.parts import Drawn, Material, as_csv
-from windlass_lab.core.report import server_tables
+from windlass_lab.core.report import main_plot, server_tables
 from windlass_lab.core.report.page import judged_tiles, render, verdict_tables
 from windlass_lab.core.report.power import power_table
 from windlass_lab.core.text import verdicts
@@ -50,11 +50,13 @@ def paper_files(
     source: str = "",
     kernel: Mapping | None = None,
 ) -> dict[str, str]:
-    """The page, the summary, and the CSV files: those of the plots, and `further` ones by name.
-    `source` and `kernel` are those of `render`.
+    """The page, its first plot for the front page, the summary, and the CSV files: those of the
+    plots, and `further` ones by name. `source` and `kernel` are those of `render`.
     """
     data = {drawn.id: as_csv(drawn) for each in sections for drawn in each["drawn"]}
+    first = main_plot.main_plot(paper, sections)
     return {
+        **({output.MAIN_PLOT: main_plot.as_json(first[0])} if first else {}),
         output.REPORT: render(paper, results, sections, source, kernel),
         output.SUMMARY: verdicts.summary(paper, results),
         **{f"{output.DATA}/{name}.csv": text for name, text in {**data, **further}.items()},
