@@ -8,9 +8,11 @@ const PRECISION_BITS: u32 = 6;
 /// The least difference that buckets show, as a power of two: 64 ns.
 const UNIT_BITS: u32 = 6;
 const UNIT_NS: u64 = 1 << UNIT_BITS;
-/// The longest span with a bucket of its own: 275 s. Quantiles above count as this.
-const LONGEST_NS: u64 = (1 << 38) - 1;
-const BUCKETS: usize = bucket_of(LONGEST_NS) + 1;
+/// Below it, 4 us, buckets are one unit wide.
+const LINEAR_NS: u64 = UNIT_NS << PRECISION_BITS;
+/// From there on, 275 s, spans have no bucket of their own: quantiles count them as the longest below.
+const LONGEST_BITS: u32 = 38;
+const BUCKETS: usize = ((LONGEST_BITS - UNIT_BITS - PRECISION_BITS + 1) << PRECISION_BITS) as usize;
 
 /// Counts spans of time in buckets whose width is at most 1/64 of their value. A quantile is therefore
 /// within 1/128 (0.8 %) of the exact one, or within 64 ns, up to 275 s. Mean and maximum are exact.
@@ -67,17 +69,11 @@ impl Sketch {
     #[inline]
     pub fn record(&mut self, sample: Span) {
         let nanos = sample.as_nanos();
-        count(&mut self.counts, bucket_of(nanos));
+        count(&mut self.counts[bucket_of(nanos)]);
         self.sum_ns += u128::from(nanos);
         if nanos > self.max_ns {
             self.max_ns = nanos;
         }
-    }
-
-    /// Counts a sample of zero, in fewer instructions.
-    #[inline]
-    pub fn record_zero(&mut self) {
-        count(&mut self.counts, 0);
     }
 
     /// Adds the samples of another sketch.
@@ -91,7 +87,12 @@ impl Sketch {
 
     /// The number of samples. A bucket counts 4,294,967,295 at most.
     pub fn count(&self) -> u64 {
-        self.counts.iter().map(|count| u64::from(*count)).sum()
+        self.used().iter().map(|count| u64::from(*count)).sum()
+    }
+
+    /// The buckets up to that of the longest sample.
+    fn used(&self) -> &[u32] {
+        &self.counts[..=bucket_of(self.max_ns)]
     }
 
     /// The longest sample; `None` without samples.
@@ -132,7 +133,7 @@ impl Sketch {
     /// The values of the samples at these ranks, counted from 1 in order of size. Later ranks must not be
     /// smaller, so that one pass over the buckets finds them all.
     fn values_at<const N: usize>(&self, ranks: [u64; N]) -> [Span; N] {
-        let mut buckets = self.counts.iter().map(|count| u64::from(*count)).enumerate();
+        let mut buckets = self.used().iter().map(|count| u64::from(*count)).enumerate();
         let (mut bucket, mut up_to) = (0, 0);
         ranks.map(|rank| {
             while up_to < rank
@@ -167,28 +168,32 @@ fn rank(count: u64, per_mille: u32) -> u64 {
     u64::try_from(place).unwrap_or(count).clamp(1, count)
 }
 
-/// Counts a sample in its bucket, or in the last one if it is beyond.
+/// Counts a sample, unless the bucket is full.
 #[inline]
-fn count(counts: &mut [u32; BUCKETS], bucket: usize) {
-    let count = match counts.get_mut(bucket) {
-        Some(count) => count,
-        None => &mut counts[BUCKETS - 1],
-    };
-    *count = count.wrapping_add(1);
-    if *count == 0 {
-        *count = u32::MAX;
+fn count(bucket: &mut u32) {
+    if let Some(count) = bucket.checked_add(1) {
+        *bucket = count;
     }
 }
 
-/// The number of a span's bucket, which may be beyond the last: one for each 64 ns up to 8 us, and then
-/// 64 in each doubling.
+/// The number of a span's bucket: one for each 64 ns up to 8 us, then 64 in each doubling. Spans beyond the
+/// last are in the last.
 #[inline]
 const fn bucket_of(nanos: u64) -> usize {
-    let units = nanos >> UNIT_BITS;
-    // The place of the highest bit, at least that of 64.
-    let magnitude = 63 - (units | 1 << PRECISION_BITS).leading_zeros();
-    let shift = magnitude - PRECISION_BITS;
-    ((shift as usize) << PRECISION_BITS) + (units >> shift) as usize
+    let bucket = match nanos < LINEAR_NS {
+        true => nanos >> UNIT_BITS,
+        false => float_prefix(nanos) - float_prefix(LINEAR_NS) + (1 << PRECISION_BITS),
+    };
+    // The index needs no other check.
+    if bucket < BUCKETS as u64 { bucket as usize } else { BUCKETS - 1 }
+}
+
+/// The exponent of a span's nanoseconds as a float, and the first bits of the fraction: the number of its
+/// doubling and of its 64th in it, in four instructions. Spans from 2^63 ns are above all others.
+#[inline]
+const fn float_prefix(nanos: u64) -> u64 {
+    // A number with a sign takes one instruction to be made one with a fraction, not eight.
+    (nanos.cast_signed() as f64).to_bits() >> (f64::MANTISSA_DIGITS - 1 - PRECISION_BITS)
 }
 
 /// The value that stands for a bucket, in nanoseconds: its middle, or its beginning where it is one unit
@@ -260,13 +265,22 @@ mod tests {
     fn mean_and_maximum_are_exact_beyond_the_last_bucket_too() {
         let hour = 3_600_000_000_000;
         let mut sketch = sketch(&[hour, u64::MAX]);
-        sketch.record_zero();
+        sketch.record(Span::ZERO);
         let distribution = sketch.distribution().expect("samples");
         let sum = u128::from(u64::MAX) + u128::from(hour);
         assert_eq!(u128::from(distribution.mean.as_nanos()), sum / 3);
         assert_eq!(distribution.max, Span::from_nanos(u64::MAX));
         assert_eq!(sketch.quantile(333), Some(Span::ZERO));
         assert!(distribution.p50 >= Span::from_secs(272), "the last bucket: {distribution:?}");
+    }
+
+    #[test]
+    fn a_full_bucket_stays_full() {
+        let mut sketch = sketch(&[0, 1_000_000]);
+        sketch.counts[0] = u32::MAX - 1;
+        (0..3).for_each(|_| sketch.record(Span::ZERO));
+        assert_eq!(sketch.count(), u64::from(u32::MAX) + 1);
+        assert_eq!(sketch.quantile(999), Some(Span::ZERO));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Packets, in the form of the network and in that of middleboxes and captures.
 
-use windlass_base::{Ecn, Span};
+use windlass_base::{Ecn, Span, Time};
 use windlass_tcp::{Run, Segment};
 
 /// An IPv4 header without options, in bytes.
@@ -78,6 +78,17 @@ pub(crate) struct InFlight {
     pub(crate) waited: Span,
     /// Its segment as the engine built it, and its ECN field. Only the ECN field has a meaning for UDP.
     pub(crate) run: Run,
+}
+
+impl InFlight {
+    /// Counts a wait in a queue, which it returns.
+    #[inline]
+    pub(crate) fn wait(&mut self, from: Time, until: Time) -> Span {
+        let nanos = until.as_nanos() - from.as_nanos();
+        // No packet has waited for longer than the time of the run: plain sums cannot overflow.
+        self.waited = Span::from_nanos(self.waited.as_nanos() + nanos);
+        Span::from_nanos(nanos)
+    }
 }
 
 /// Where a packet is kept in [`Packets`].

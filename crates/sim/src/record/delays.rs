@@ -16,9 +16,7 @@ impl Delays {
     #[inline]
     pub(crate) fn record(&mut self, now: Time, took: Span) -> bool {
         let counts = now >= self.steady_from;
-        if counts && took.is_zero() {
-            self.sketch.record_zero();
-        } else if counts {
+        if counts {
             self.sketch.record(took);
         }
         counts

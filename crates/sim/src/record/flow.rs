@@ -9,7 +9,7 @@ use windlass_tcp::conn::Stats;
 use windlass_tcp::{Connection, Observer, TraceEvent};
 
 /// Means and counts of the sender of a TCP flow, over all its connections.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct FlowRecord {
     /// In packets.
     pub(crate) cwnd: Signal,
@@ -73,11 +73,14 @@ impl FlowRecord {
         FlowRecord {
             cwnd: Signal::new(steady_from),
             srtt: Signal::new(steady_from),
+            rtt: Mean::default(),
             rtt_samples: Delays::new(steady_from),
             queue_delays: Delays::new(steady_from),
             slope: Signal::new(steady_from),
             acked: Acked { steady_from, ..Acked::default() },
-            ..FlowRecord::default()
+            counts: Counts::default(),
+            transfers: Transfers::default(),
+            mss: 0.0,
         }
     }
 

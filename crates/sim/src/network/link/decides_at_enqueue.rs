@@ -108,7 +108,7 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
             return None;
         }
         let begin = self.free_at;
-        packet.waited += begin - now;
+        packet.wait(now, begin);
         self.free_at = begin + self.interface.transmitter.transmission_time(packet.wire_bytes);
         Some(begin)
     }

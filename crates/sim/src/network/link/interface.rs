@@ -62,8 +62,7 @@ impl Interface {
         packet: &mut InFlight,
         cx: &mut Context<'_, R>,
     ) {
-        let waited = begin - now;
-        packet.waited += waited;
+        let waited = packet.wait(now, begin);
         self.note_departure(now, packet.wire_bytes, waited, cx);
     }
 
