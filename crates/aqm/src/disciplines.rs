@@ -4,8 +4,9 @@
 
 use crate::{
     CoDel, CoDelConfig, ConfigError, Custom, CustomConfig, DropReason, DropTail, DropTailConfig,
-    EarlyAction, FixedProbability, FixedProbabilityConfig, FqCoDel, FqCoDelConfig, Packet, Pie,
-    PieConfig, Queue, QueueFactory, Red, RedConfig, Sred, SredConfig, Stats, TcRed, TcRedConfig,
+    DualPi2, DualPi2Config, EarlyAction, FixedProbability, FixedProbabilityConfig, FqCoDel,
+    FqCoDelConfig, Packet, Pie, PieConfig, Queue, QueueFactory, Red, RedConfig, Sred, SredConfig,
+    Stats, TcRed, TcRedConfig,
 };
 use alloc::sync::Arc;
 use windlass_base::{BitRate, Rng, Time};
@@ -38,6 +39,8 @@ macro_rules! disciplines {
             CoDel(CoDelConfig) decides at dequeue: |config, _| CoDel::new(*config);
             /// Deficit round robin over flows, with Controlled Delay in each.
             FqCoDel(FqCoDelConfig) decides at dequeue: |config, _| FqCoDel::new(*config);
+            /// Two coupled queues, one of low latency.
+            DualPi2(DualPi2Config) decides at dequeue: |config, _| DualPi2::new(*config);
             /// A discipline from outside this crate.
             Custom(CustomConfig) decides at dequeue: |config, rate| Custom::new(config, rate);
         }
@@ -120,7 +123,7 @@ impl Config {
             Config::TcRed(config) => config.ecn,
             Config::CoDel(config) => config.params.ecn,
             Config::FqCoDel(config) => config.codel.ecn,
-            Config::Custom(_) => true,
+            Config::DualPi2(_) | Config::Custom(_) => true,
         }
     }
 
