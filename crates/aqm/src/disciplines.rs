@@ -179,3 +179,29 @@ impl<P: Packet> Queue<P> for Discipline<P> {
         each!(self, queue => queue.stats())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_that_only_drops_cannot_mark() {
+        for (action, marks) in [(EarlyAction::Mark, true), (EarlyAction::Drop, false)] {
+            let configs = [
+                Config::Red(RedConfig { action, ..RedConfig::default() }),
+                Config::Sred(SredConfig { action, ..SredConfig::default() }),
+                Config::FixedProbability(FixedProbabilityConfig {
+                    action,
+                    ..FixedProbabilityConfig::default()
+                }),
+                Config::Pie(PieConfig { mark_up_to: marks.then_some(0.1), ..PieConfig::default() }),
+                Config::TcRed(TcRedConfig { ecn: marks, ..TcRedConfig::default() }),
+            ];
+            for config in configs {
+                assert_eq!(config.can_mark(), marks, "{config:?}");
+            }
+        }
+        assert!(!Config::DropTail(DropTailConfig::default()).can_mark());
+        assert!(Config::DualPi2(DualPi2Config::default()).can_mark());
+    }
+}

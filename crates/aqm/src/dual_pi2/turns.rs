@@ -8,7 +8,7 @@ pub(super) enum Lane {
     Classic,
 }
 
-/// Whose turn it is, by a credit of the classic queue in bytes times the weight of a queue in thousandths.
+/// Decides which queue sends next, by a credit of the classic queue: bytes times a weight in thousandths.
 #[derive(Clone, Debug)]
 pub(super) struct Turns {
     credit: i64,

@@ -2,6 +2,7 @@ use super::{
     Ack, Congestion, CongestionCause, Controller, ControllerFactory, Marks, Params, TRACE_VALUES,
     Window,
 };
+use crate::config::EcnEcho;
 use alloc::boxed::Box;
 
 /// DCTCP (RFC 8257): Reno whose reduction after marks is half the share of marked data, smoothed. It is for
@@ -31,6 +32,10 @@ impl ControllerFactory for Dctcp {
 
     fn needs_marks(&self) -> bool {
         true
+    }
+
+    fn echo(&self) -> Option<EcnEcho> {
+        Some(EcnEcho::Dctcp)
     }
 
     fn build(&self, params: &Params) -> Box<dyn Controller> {

@@ -40,6 +40,7 @@ pub use tahoe::Tahoe;
 pub use vegas::Vegas;
 pub use window::Window;
 
+use crate::config::EcnEcho;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
@@ -155,6 +156,11 @@ pub trait ControllerFactory: fmt::Debug + Send + Sync {
     /// come warns its user.
     fn needs_marks(&self) -> bool {
         false
+    }
+
+    /// The echo that the controller needs of its receiver; `None` if any will do.
+    fn echo(&self) -> Option<EcnEcho> {
+        None
     }
 
     /// A new controller, for the beginning of a connection.
