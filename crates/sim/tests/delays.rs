@@ -185,7 +185,8 @@ fn a_controller_without_the_marks_that_it_needs_is_a_warning() {
 #[test]
 fn a_receiver_whose_echo_the_controller_does_not_read_is_a_warning() {
     let mut scenario = shared(red());
-    for config in [&mut scenario.flows[0].sender, &mut scenario.flows[0].receiver] {
+    let flow = &mut scenario.flows[0];
+    for config in [&mut flow.sender, &mut flow.receiver] {
         config.congestion = windlass_tcp::cc::by_name("dctcp").expect("a known controller");
         config.ecn.enabled = true;
     }
