@@ -15,6 +15,7 @@ from windlass_lab.surveys.contrast import of_ip_versions, of_surveys
 from windlass_lab.surveys.document import document
 from windlass_lab.surveys.figures import published, statements
 from windlass_lab.surveys.groups import Networks, grouped, initial_ttl, product, read_pairs
+from windlass_lab.surveys.labels import runs
 from windlass_lab.surveys.page import text
 from windlass_lab.surveys.stored import read, unmapped
 
@@ -381,3 +382,8 @@ def test_the_command_writes_a_page_and_prints_the_same_json(copy, tmp_path, caps
     # Its own directory is used again.
     assert main(["survey", *names[:1], "--out", str(out)]) == 0
     assert "Report: " in capsys.readouterr().out
+
+
+def test_runs_of_a_survey_are_a_number_or_the_most():
+    assert runs({"runs": 3}) == "3"
+    assert runs({"runs": 5, "runs_until": "certain"}) == "up to 5"

@@ -1,11 +1,15 @@
-//! DNS messages of the forwarder (RFC 1035, RFC 6891). The far end answers; this module checks that
-//! its answer fits the query, and cuts an answer that is too long for UDP.
+//! DNS messages of the forwarder, the name server that the command sees (RFC 1035, RFC 6891). The far
+//! end answers; this module checks that its answer fits the query, and cuts an answer that is too long
+//! for UDP. `stack/names.rs` passes the messages on.
 
 use domain::base::iana::{Opcode, Rcode};
 use domain::base::{Message, MessageBuilder};
 
 /// The longest answer over UDP to a query without EDNS (RFC 1035 section 2.3.4).
 const UDP_LEN_MIN: usize = 512;
+/// The longest payload of a datagram over IPv4. A packet of the default MTU has room for it, so no answer
+/// is fragmented.
+const UDP_LEN_MAX: usize = 65_507;
 /// The UDP payload size that answers with EDNS state: what passes any link (DNS flag day 2020).
 const UDP_LEN_OWN: u16 = 1232;
 
@@ -41,12 +45,13 @@ pub(crate) fn server_failure(query: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The answer as it goes to the asker over UDP. One that is longer than the asker takes is cut to the
-/// question, with the TC bit set: the asker repeats the query over TCP (RFC 2181 section 9).
+/// question, with the TC bit set: the asker repeats the query over TCP (RFC 2181 section 9). `None` if one of the
+/// two messages cannot be read; then the asker gets nothing and asks again.
 pub(crate) fn for_udp(query: &[u8], answer: Vec<u8>) -> Option<Vec<u8>> {
     let query = Message::from_octets(query).ok()?;
     let edns = query.opt();
     let room = edns.as_ref().map_or(0, |opt| usize::from(opt.udp_payload_size()));
-    if answer.len() <= room.max(UDP_LEN_MIN) {
+    if answer.len() <= room.clamp(UDP_LEN_MIN, UDP_LEN_MAX) {
         return Some(answer);
     }
     let answer = Message::from_octets(answer).ok()?;
@@ -159,6 +164,15 @@ mod tests {
         let message = Message::from_octets(&cut[..]).expect("a message");
         assert!(message.header().tc());
         assert_eq!(message.opt().map(|opt| opt.udp_payload_size()), Some(UDP_LEN_OWN));
+    }
+
+    #[test]
+    fn an_answer_longer_than_a_datagram_is_cut_whatever_the_asker_takes() {
+        let query = query("example.org", Some(u16::MAX));
+        let long = answer(&query, 321);
+        assert!(long.len() > UDP_LEN_MAX && long.len() < usize::from(u16::MAX));
+        let cut = for_udp(&query, long).expect("an answer");
+        assert!(Message::from_octets(&cut[..]).expect("a message").header().tc());
     }
 
     #[test]

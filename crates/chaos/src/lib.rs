@@ -11,6 +11,9 @@
 //! ECN that it did not ask for, and no ACK, SACK block or window that the other has not sent; data are
 //! dropped only by the policy that says so; what is not for the proxy is not touched.
 //!
+//! [`run_traversal_range`] draws another kind of run: sessions of ToU between two hosts behind NATs, with a
+//! rendezvous (`traversal`).
+//!
 //! Without a proxy a lost retransmission must reduce the window within two round trips or an RTO, and
 //! SND.UNA must follow one that arrives within two.
 //!

@@ -21,6 +21,8 @@ mod live;
 mod output_dir;
 mod output_file;
 mod parallel;
+#[cfg(target_os = "linux")]
+mod progress;
 mod reference;
 mod registry;
 mod scaled;

@@ -1,19 +1,23 @@
 //! `windlass probe` as a user meets it. Tests that need CAP_NET_RAW skip without it.
 #![cfg(target_os = "linux")]
 
+use nix::sys::signal::{self, Signal};
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::TcpCongestion;
+use nix::unistd::Pid;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Output, id};
+use std::process::{Command, Output, Stdio, id};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use windlass_testbed::{Need, skip, skip_unless};
+use windlass_testbed::{Need, skip, skip_unless, wait_until};
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
@@ -183,12 +187,62 @@ fn a_server_on_this_machine_is_measured_as_table_and_as_json() {
     for part in ["data packets", "initial window: ", "reaction: ", ": test, MSS "] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
+    let verdict = printed.find("reaction: ");
+    assert!(verdict < printed.find("data packets"), "the verdict comes first: {printed}");
     let output = probe(&[&[target.as_str(), "--json"], &short[..]].concat());
     let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!((&json["schema"], &json["url"]), (&1.into(), &target.into()));
     assert_eq!(json["runs"].as_array().map(Vec::len), Some(4), "{json}");
     assert_eq!((&json["tests"][1]["test"], &json["tests"][1]["split"]), (&"C".into(), &4.into()));
     assert!(matches!(output.status.code(), Some(0 | 3)), "{json}");
+}
+
+/// Answers each request with a page that is large; counts connections begun, and those that a reset has ended.
+fn serve_and_count(listener: TcpListener) -> Arc<[AtomicUsize; 2]> {
+    let counts = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+    let counted = Arc::clone(&counts);
+    thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            let counts = Arc::clone(&counted);
+            counts[0].fetch_add(1, Ordering::SeqCst);
+            thread::spawn(move || {
+                let head = "HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n";
+                let _ = client.write_all(&[head.as_bytes(), &[b'x'; 200_000]].concat());
+                while client.read(&mut [0; 1024]).is_ok_and(|len| len > 0) {}
+                counts[1].fetch_add(1, Ordering::SeqCst);
+            });
+        }
+    });
+    counts
+}
+
+#[test]
+fn without_a_terminal_progress_is_a_line_and_ctrl_c_keeps_what_is_known() {
+    if skipped() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let target = format!("http://{}/large", listener.local_addr().expect("bound"));
+    let counts = serve_and_count(listener);
+    let mut command = command(&[&target, "--tests", "A,C", "--timeout", "2s", "--json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
+    let mut line = String::new();
+    stderr.read_line(&mut line).expect("text");
+    assert!(line.starts_with("probe: ") && line.ends_with(" of at most 10 runs\n"), "{line}");
+    signal::kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("it runs");
+    let output = child.wait_with_output().expect("ends");
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((output.status.code(), &json["interrupted"]), (Some(130), &true.into()), "{json}");
+    let runs = json["runs"].as_array().map_or(0, Vec::len);
+    assert!((1..10).contains(&runs), "{json}");
+    assert!(json["verdict"]["initial_window"]["packets"].is_u64(), "{json}");
+    wait_until("each connection is reset", || {
+        counts[1].load(Ordering::SeqCst) == counts[0].load(Ordering::SeqCst)
+    });
+    let mut rest = String::new();
+    stderr.read_to_string(&mut rest).expect("text");
+    assert!(rest.ends_with("error: interrupted\n"), "{rest}");
 }
 
 #[test]
@@ -204,6 +258,8 @@ fn bursts_of_a_server_on_this_machine_are_compared() {
     for part in ["first RTT", "5 of 5", "8 packets at once", "Mbit/s"] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
+    let result = printed.find("result: ");
+    assert!(result < printed.find("first RTT"), "the result comes first: {printed}");
     assert_eq!(table.status.code(), Some(0), "{printed}");
     let few = probe(&[&target, "--burst=2,8", "--runs", "1", "--json"]);
     let json: Value = serde_json::from_slice(&few.stdout).expect("JSON");

@@ -135,11 +135,15 @@ fn a_dry_run_says_what_would_be_done_without_any_privilege() {
     for part in [
         "hosts: 3 (1 of them names",
         "excluded by address: 1",
-        "tests A,C, 5 runs each",
+        "tests A,C, 2 to 5 runs each",
         "some 22, at most 50 a second",
         "(who@example.org)",
         "nothing was sent",
     ] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+    let printed = text(&survey(&[&hosts, "--dry-run", "--find-object"]).stdout);
+    for part in ["up to 4 requests more", "some 45, at most"] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
     let printed = text(&survey(&[&hosts, "--dry-run", "--cca"]).stdout);

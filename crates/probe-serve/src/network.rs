@@ -42,7 +42,8 @@ impl fmt::Debug for Network {
 }
 
 impl Network {
-    /// The servers of a population, with Reno at each; `seed` decides which packets are lost.
+    /// The servers of a population, with Reno at each; `seed` decides which packets are lost. Packets to a
+    /// silent host vanish, as those to an address without one.
     pub fn new(population: &[Spec], seed: u64) -> Network {
         Network::controlled(population, seed, |_| None)
     }
@@ -56,6 +57,7 @@ impl Network {
     ) -> Network {
         let node = |spec: &Spec| {
             let one_way = Span::from_secs_f64(spec.rtt_ms / 2000.0);
+            // None is a silent host.
             let server = spec.controlled_server(controller(spec))?;
             Some((spec.address, Node { server, one_way, loss: spec.loss, timer: None }))
         };
@@ -82,12 +84,13 @@ impl Network {
         }
     }
 
-    /// Takes a packet that the client has sent.
+    /// Takes a packet that the client has sent. Damaged segments and ICMP reach no server.
     pub fn take(&mut self, now: Time, packet: Vec<u8>) {
         let Some(incoming) = wire::parse(&packet, Meta::default()) else { return };
         if !matches!(incoming.kind, Kind::Segment(_)) {
             return;
         }
+        // `parse` sees the packet as its receiver does, and this one is for the server.
         let to = incoming.flow.local.ip();
         self.put(now, Direction::ToServer, to, packet);
     }

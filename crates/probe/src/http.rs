@@ -45,7 +45,7 @@ fn a_request(url: &Url, user_agent: &str, connection: &str) -> Vec<u8> {
 }
 
 /// The parts of an answer's head that the probe uses.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Head {
     /// The status code.
     pub status: u16,
@@ -57,6 +57,9 @@ pub struct Head {
     pub content_length: Option<u64>,
     /// Whether the body is chunked: its last chunk then marks the end.
     pub chunked: bool,
+    /// Whether the body is HTML, by the Content-Type header.
+    #[serde(skip)]
+    pub is_html: bool,
     /// Bytes of the head itself.
     pub head_bytes: usize,
 }
@@ -220,6 +223,7 @@ fn head_of(response: &httparse::Response<'_, '_>, head_bytes: usize) -> Head {
             .filter(|text| is_length(text))
             .and_then(|text| text.parse().ok()),
         chunked,
+        is_html: value("content-type").is_some_and(|kind| is_html(&kind)),
         head_bytes,
     }
 }
@@ -227,6 +231,24 @@ fn head_of(response: &httparse::Response<'_, '_>, head_bytes: usize) -> Head {
 /// RFC 9110 section 8.6: digits alone. Rust reads a sign, too.
 fn is_length(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a media type (RFC 9110 section 8.3.1) is that of HTML.
+fn is_html(media_type: &str) -> bool {
+    let name = media_type.split(';').next().unwrap_or_default().trim();
+    ["text/html", "application/xhtml+xml"].iter().any(|html| name.eq_ignore_ascii_case(html))
+}
+
+/// The content of a body in chunks (RFC 9112 section 7.1), as far as it is there.
+pub(crate) fn unchunked(mut body: &[u8]) -> Vec<u8> {
+    let mut content = Vec::new();
+    while let Ok(httparse::Status::Complete((at, len @ 1..))) = httparse::parse_chunk_size(body) {
+        let rest = &body[at..];
+        let len = usize::try_from(len).unwrap_or(usize::MAX).min(rest.len());
+        content.extend_from_slice(&rest[..len]);
+        body = rest[len..].strip_prefix(b"\r\n").unwrap_or_default();
+    }
+    content
 }
 
 /// The text of a field; the ends of its lines and what follows them are one blank.
@@ -263,6 +285,30 @@ mod tests {
         assert!(text.starts_with("GET /a%20b?c=d HTTP/1.1\r\nHost: [2001:db8::1]:8080\r\n"));
         assert!(text.contains("User-Agent: x  Evil: 1\r\n") && text.ends_with("\r\n\r\n"));
         assert!(request(&url("https://example.org/"), "x").starts_with(b"GET / HTTP/1.1\r\n"));
+    }
+
+    #[test]
+    fn chunks_are_put_together_as_far_as_they_have_come() {
+        let body = b"4;x=1\r\n<a h\r\n6\r\nref=/>\r\n0\r\n\r\n";
+        assert_eq!(unchunked(body), b"<a href=/>");
+        assert_eq!(unchunked(&body[..14]), b"<a h");
+        assert_eq!(unchunked(&body[..18]), b"<a hre");
+        assert_eq!(unchunked(b"no chunk"), b"");
+        assert_eq!(unchunked(b"ffffffffffffffff\r\nab"), b"ab");
+    }
+
+    #[test]
+    fn the_content_type_says_whether_there_are_links() {
+        for (kind, html) in [
+            ("text/html", true),
+            ("Text/HTML; charset=utf-8", true),
+            ("application/xhtml+xml", true),
+            ("text/htmlx", false),
+            ("text/plain; text/html", false),
+        ] {
+            let head = head(&format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n\r\n"));
+            assert_eq!(head.is_html, html, "{kind}");
+        }
     }
 
     #[test]

@@ -4,8 +4,12 @@
 //!
 //! Nothing here does I/O but [`linux`]: a [`Probe`] is one connection, a [`Session`] all connections
 //! to one server, one after the other. The verdict of its topic ([`split`], [`burst`], [`cca`] or [`ecn`])
-//! says what they show. A driver gives them packets and the time; it can have thousands of sessions
-//! under way.
+//! says what they show. A [`survey`] schedules the sessions of many servers.
+//!
+//! A driver follows [`Session::step`] until it is [`Step::Done`], and passes each result back
+//! ([`Session::handle_addresses`], [`Session::handle_report`]). For [`Step::Connect`] it makes a [`Probe`],
+//! and gives it packets and the time until [`Probe::report`] has a report. A driver can have thousands of
+//! sessions under way.
 //!
 //! # Example
 //!
@@ -37,4 +41,6 @@ pub use probe::Probe;
 pub use session::{Session, Settings, Step};
 pub use target::Target;
 pub use topic::split::{PARTS_MAX, PARTS_POLITE, Test};
-pub use topic::{Ending, Heard, Order, Purpose, Report, SynAck, burst, cca, ecn, split};
+pub use topic::{
+    Body, Ending, Heard, Order, Purpose, ReadOrder, Report, SynAck, burst, cca, ecn, split,
+};

@@ -104,6 +104,7 @@ fn report(rtt_ms: f64) -> Report {
         server: None,
         content_length: Some(1 << 24),
         chunked: false,
+        is_html: false,
         head_bytes: 40,
     };
     Report {
@@ -112,6 +113,7 @@ fn report(rtt_ms: f64) -> Report {
         rtt_ms: Some(rtt_ms),
         head: Some(head),
         not_http: false,
+        body: None,
         heard: None,
         ecn: None,
         observation: None,

@@ -5,8 +5,9 @@ mod common;
 
 use common::server::{config, redirect};
 use common::{A_TO_E_AND_S, PATH, Path, World, settings};
+use std::collections::BTreeSet;
 use windlass_base::Span;
-use windlass_probe::session::{Failure, Outcome};
+use windlass_probe::session::{Failure, Outcome, Runs};
 use windlass_probe::split::{Limit, Reaction};
 use windlass_probe::{Ending, Session, Settings, Target, Test};
 use windlass_probe_serve::{EngineServer, page, says};
@@ -26,6 +27,36 @@ fn measure(world: &mut World<'_>, target: &str, settings: Settings) -> Outcome {
 fn engine(config: Config, bytes: usize, path: Path, tests: &[Test], runs: u32) -> Outcome {
     let mut world = World::new(path, 1).with(V4, EngineServer::new(config, says(page(bytes))));
     measure(&mut world, "http://192.0.2.1/", settings(tests, runs))
+}
+
+/// The outcome of a session that stops when it is certain, on a path with this loss.
+fn until_certain(loss: f64, seed: u64) -> Outcome {
+    let server = EngineServer::new(config(Profile::Rfc2581, 3), says(page(200_000)));
+    let mut world = World::new(Path { loss, ..PATH }, seed).with(V4, server);
+    let settings = Settings { runs: Runs::UntilCertain { most: 5 }, ..settings(&A_TO_E_AND_S, 5) };
+    measure(&mut world, "http://192.0.2.1/", settings)
+}
+
+#[test]
+fn a_certain_answer_takes_two_rounds_and_others_up_to_five() {
+    let clean = until_certain(0.0, 1);
+    assert_eq!((clean.runs.len(), reaction(&clean)), (12, Reaction::CountsAcks));
+    let mut stopped = 0;
+    for seed in 0..40 {
+        let outcome = until_certain(0.03, seed);
+        let made = outcome.runs.len();
+        assert!(made.is_multiple_of(6) && (12..=30).contains(&made), "seed {seed}: {made}");
+        let flights = outcome.runs.iter().flat_map(|run| &run.observation);
+        let flights: BTreeSet<u32> = flights.map(|run| run.first_flight.sent()).collect();
+        if made < 30 {
+            let (of, fit) = outcome.verdict.as_ref().expect("measured").runs;
+            assert_eq!((of, flights.len()), (fit, 1), "seed {seed}");
+            assert!(outcome.runs.iter().all(|run| run.ending == Ending::Measured), "{seed}");
+            assert_eq!(reaction(&outcome), Reaction::CountsAcks, "seed {seed}");
+            stopped += 1;
+        }
+    }
+    assert!((5..=35).contains(&stopped), "{stopped} of 40 stop early on a path that loses 3 %");
 }
 
 fn packets(outcome: &Outcome) -> Vec<(u64, u64, u64)> {

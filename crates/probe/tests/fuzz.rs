@@ -5,6 +5,8 @@
 mod dialogue;
 #[path = "fuzz_bodies/hostile.rs"]
 mod hostile;
+#[path = "fuzz_bodies/object.rs"]
+mod object;
 #[path = "fuzz_bodies/survey.rs"]
 mod survey;
 
@@ -33,6 +35,20 @@ proptest! {
     }
 
     #[test]
+    fn a_search_takes_any_page_and_robots_txt(
+        share in any::<u8>(),
+        parts in prop::collection::vec(prop_oneof![
+            prop::collection::vec(any::<u8>(), 0..20),
+            prop::sample::select(vec![
+                "<a href=/", "<img src='", "'>", ".iso>", "\n", "User-agent: *\n", "Disallow: /", "*", "$\n",
+            ])
+            .prop_map(|text| text.as_bytes().to_vec()),
+        ], 0..60),
+    ) {
+        object::run(&[&[share], &parts.concat()[..]].concat());
+    }
+
+    #[test]
     fn a_survey_takes_any_lists_and_tables(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         survey::run(&bytes);
     }
@@ -52,6 +68,11 @@ fn dialogues_pass_their_regressions() {
         assert!(manifest.contains(&format!("name = \"{target}\"")), "{target}");
         replay(&target, |bytes| dialogue::run_as(name, bytes));
     }
+}
+
+#[test]
+fn a_search_passes_its_regressions() {
+    replay("object", object::run);
 }
 
 #[test]

@@ -294,7 +294,7 @@ fn a_burst_of_the_kernel_loses_what_the_queue_of_a_router_does_not_take() {
                 let settings = Settings { bursts: vec![2, 10, 24], ..settings(&[], 6) };
                 let target = Target::parse("http://10.97.2.1/").expect("a target");
                 let mut session = Session::new(target, settings);
-                measure(&mut driver, &mut session, |_| ()).expect("sockets");
+                measure(&mut driver, &mut session, |_| true).expect("sockets");
                 session.burst_outcome()
             };
             let mut outcome = measured();

@@ -1,9 +1,15 @@
-//! Reads the table of connections of bpf/tables.h.
+//! Reads the table of connections of bpf/tables.h. A test of splitter.rs compares the sizes with those of
+//! the programs.
 
 use crate::Transfer;
 use crate::reader::Reader;
 use serde::Serialize;
 use std::net::SocketAddr;
+
+/// `struct flow_key`.
+pub(crate) const FLOW_KEY_BYTES: usize = 36;
+/// `struct flow`.
+pub(crate) const FLOW_BYTES: usize = 128;
 
 /// The counts of a connection, or of successive connections with the same addresses and ports.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,14 +50,14 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// From `struct flow_key` and `struct flow`.
+    /// From `struct flow_key` and `struct flow`; `None` if they have other sizes.
     pub(crate) fn read(key: &[u8], value: &[u8], transfer: Option<Transfer>) -> Option<Connection> {
-        let mut key = Reader(key);
+        let mut key = Reader::new(key, FLOW_KEY_BYTES)?;
         let (local, peer) = (key.address()?, key.address()?);
-        let mut value = Reader(value);
-        // The lock and the state of the programs.
+        let mut value = Reader::new(value, FLOW_BYTES)?;
+        // The lock and the state of the programs: all before `mss`.
         value.array::<28>()?;
-        let (mss_seen, connections, _) = (value.u32()?, value.u32()?, value.u32()?);
+        let (mss_seen, connections, _reserved) = (value.u32()?, value.u32()?, value.u32()?);
         Some(Connection {
             local: SocketAddr::new(local, key.port()?),
             peer: SocketAddr::new(peer, key.port()?),

@@ -2,9 +2,15 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
+/// The bytes of a struct, from front to back.
+pub(crate) struct Reader<'a>(&'a [u8]);
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// The bytes of a struct of `size` bytes; `None` if there are more or fewer.
+    pub(crate) fn new(bytes: &'a [u8], size: usize) -> Option<Reader<'a>> {
+        (bytes.len() == size).then_some(Reader(bytes))
+    }
+
     pub(crate) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (head, tail) = self.0.split_first_chunk::<N>()?;
         self.0 = tail;

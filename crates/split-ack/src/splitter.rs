@@ -295,3 +295,20 @@ fn attach(object: &mut Object, interface: &Interface, hook: Hook) -> Result<Atta
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OBJECT;
+    use crate::connection::{FLOW_BYTES, FLOW_KEY_BYTES};
+    use crate::transfer::TRANSFER_BYTES;
+
+    #[test]
+    fn the_tables_have_the_sizes_that_this_crate_reads() {
+        let object = OBJECT.open("split_ack").expect("a BPF object");
+        for (name, value_bytes) in [("flows", FLOW_BYTES), ("transfers", TRANSFER_BYTES)] {
+            let table = object.maps().find(|map| map.name() == name).expect(name);
+            let found = (table.key_size() as usize, table.value_size() as usize);
+            assert_eq!(found, (FLOW_KEY_BYTES, value_bytes), "{name}");
+        }
+    }
+}

@@ -6,6 +6,9 @@ use serde::Serialize;
 /// Rounds that are kept apart (`ROUNDS_MAX` of bpf/tables.h).
 pub const ROUNDS_MAX: usize = 16;
 
+/// `struct transfer`.
+pub(crate) const TRANSFER_BYTES: usize = 64 + 24 * (ROUNDS_MAX + 1);
+
 /// The course of a connection, of the last one if several had the same ends.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Transfer {
@@ -53,9 +56,9 @@ pub struct LaterRounds {
 }
 
 impl Transfer {
-    /// From `struct transfer`.
+    /// From `struct transfer`; `None` if it has another size.
     pub(crate) fn read(value: &[u8]) -> Option<Transfer> {
-        let mut value = Reader(value);
+        let mut value = Reader::new(value, TRANSFER_BYTES)?;
         let (began_ns, last_ns, rtt_ns) = (value.u64()?, value.u64()?, value.u64()?);
         // The state of the programs.
         value.array::<16>()?;

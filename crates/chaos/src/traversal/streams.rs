@@ -32,19 +32,41 @@ pub(super) enum StreamEvent {
     ClosedAtRendezvous { id: StreamId },
 }
 
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Life {
+    Open,
+    /// Messages that the host sent before still arrive; nothing reaches the host.
+    ClosedByHost,
+    /// Nothing arrives.
+    Broken,
+}
+
 struct Stream {
     host: usize,
-    is_broken: bool,
+    life: Life,
     /// When the newest message arrives, to the host and to the rendezvous.
     newest: [Time; 2],
 }
 
+impl Stream {
+    fn is_open(&self) -> bool {
+        self.life == Life::Open
+    }
+}
+
+/// The index of [`Stream::newest`].
+const TO_RENDEZVOUS: usize = 1;
+
+/// The streams of both hosts, and what is under way in them. `dark_until` is the end of a blackout, in
+/// which segments are lost and sent again.
 pub(super) struct Streams {
     delays: [Span; 2],
     loss: f64,
+    /// Whether the network of each host lets a stream out.
     may_open: [bool; 2],
     rng: Rng,
-    open: BTreeMap<StreamId, Stream>,
+    /// Ended streams included: messages under way may name them.
+    streams: BTreeMap<StreamId, Stream>,
     /// Attempts to open a stream.
     opening: [bool; 2],
     next_id: StreamId,
@@ -54,14 +76,15 @@ pub(super) struct Streams {
 
 impl Streams {
     pub(super) fn new(setup: &Setup, seed: u64) -> Streams {
-        let shared = setup.together.is_some();
+        // Both hosts may be in the first network.
+        let network_of_second = usize::from(setup.together.is_none());
         let passes = |host: usize| setup.networks[host] != HostNetwork::Isolated;
         Streams {
             delays: setup.delays,
             loss: setup.loss,
-            may_open: [passes(0), passes(if shared { 0 } else { 1 })],
+            may_open: [passes(0), passes(network_of_second)],
             rng: Rng::fork(seed, 3),
-            open: BTreeMap::new(),
+            streams: BTreeMap::new(),
             opening: [false; 2],
             next_id: 0,
             events: BTreeMap::new(),
@@ -101,9 +124,7 @@ impl Streams {
         from: Option<SocketAddr>,
         bytes: Vec<u8>,
     ) {
-        let Some(stream) = self.open.get_mut(&id).filter(|stream| !stream.is_broken) else {
-            return;
-        };
+        let Some(stream) = self.streams.get_mut(&id).filter(|one| one.is_open()) else { return };
         let (host, direction) = (stream.host, usize::from(from.is_some()));
         let lost = if self.rng.chance(self.loss) { RETRANSMISSION } else { Span::ZERO };
         let at = now.max(dark_until) + self.delays[host] + lost;
@@ -116,41 +137,40 @@ impl Streams {
         self.queue(at, event);
     }
 
-    /// The host closes a stream.
-    pub(super) fn close_by_host(&mut self, now: Time, id: StreamId) {
-        let Some(stream) = self.open.get_mut(&id).filter(|stream| !stream.is_broken) else {
-            return;
-        };
-        stream.is_broken = true;
-        let at = now + self.delays[stream.host];
+    /// The host closes a stream. The rendezvous gets what the host has sent, then the end.
+    pub(super) fn close_by_host(&mut self, now: Time, dark_until: Time, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(&id).filter(|one| one.is_open()) else { return };
+        stream.life = Life::ClosedByHost;
+        let (host, newest) = (stream.host, stream.newest[TO_RENDEZVOUS]);
+        let at = (now.max(dark_until) + self.delays[host]).max(newest);
         self.queue(at, StreamEvent::ClosedAtRendezvous { id });
     }
 
-    /// Ends a stream at once at both ends: the rendezvous is gone.
+    /// Ends every stream, since the rendezvous is gone: resets reach the hosts one way later. An attempt
+    /// under way reaches the new rendezvous.
     pub(super) fn reset_all(&mut self, now: Time) {
-        let ids: Vec<_> = self.open.keys().copied().collect();
+        let ids: Vec<_> = self.streams.keys().copied().collect();
         for id in ids {
-            self.close(now, id, Span::ZERO);
+            self.break_stream(now, id, Span::ZERO);
         }
     }
 
     /// Breaks the streams of a host: nothing arrives any more, and their ends notice it later.
     pub(super) fn break_streams(&mut self, now: Time, host: usize) {
-        let broken: Vec<_> = self
-            .open
-            .iter()
-            .filter(|(_, stream)| stream.host == host && !stream.is_broken)
-            .map(|(id, _)| *id)
-            .collect();
-        for id in broken {
-            self.close(now, id, BREAK_NOTICED);
+        let own = self.streams.iter().filter(|(_, stream)| stream.host == host);
+        let ids: Vec<_> = own.map(|(id, _)| *id).collect();
+        for id in ids {
+            self.break_stream(now, id, BREAK_NOTICED);
         }
     }
 
-    fn close(&mut self, now: Time, id: StreamId, noticed_after: Span) {
-        let Some(stream) = self.open.get_mut(&id) else { return };
-        stream.is_broken = true;
+    fn break_stream(&mut self, now: Time, id: StreamId, noticed_after: Span) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
         let host = stream.host;
+        if std::mem::replace(&mut stream.life, Life::Broken) != Life::Open {
+            // Its end is under way already.
+            return;
+        }
         self.queue(now + noticed_after + self.delays[host], StreamEvent::ClosedAtHost { host, id });
         self.queue(now + noticed_after, StreamEvent::ClosedAtRendezvous { id });
     }
@@ -162,20 +182,70 @@ impl Streams {
             match &event {
                 StreamEvent::Opened { host, id } => {
                     self.opening[*host] = false;
-                    let stream = Stream { host: *host, is_broken: false, newest: [now; 2] };
-                    self.open.insert(*id, stream);
+                    let stream = Stream { host: *host, life: Life::Open, newest: [now; 2] };
+                    self.streams.insert(*id, stream);
                 }
                 StreamEvent::Refused { host } => self.opening[*host] = false,
-                // Messages under way when the stream broke.
-                StreamEvent::ToHost { id, .. } | StreamEvent::ToRendezvous { id, .. }
-                    if self.open.get(id).is_none_or(|stream| stream.is_broken) =>
-                {
-                    continue;
-                }
+                // Messages under way when the stream ended.
+                StreamEvent::ToHost { id, .. } if self.life(*id) != Life::Open => continue,
+                StreamEvent::ToRendezvous { id, .. } if self.life(*id) == Life::Broken => continue,
                 _ => {}
             }
             return Some(event);
         }
         None
+    }
+
+    fn life(&self, id: StreamId) -> Life {
+        self.streams.get(&id).map_or(Life::Broken, |stream| stream.life)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DELAY: Span = Span::from_millis(10);
+
+    /// A stream of host 0, and the time at which it is open.
+    fn opened() -> (Streams, StreamId, Time) {
+        let setup = Setup::quiet([HostNetwork::Public; 2], [DELAY; 2]);
+        let mut streams = Streams::new(&setup, 1);
+        streams.open(Time::ZERO, Time::ZERO, 0);
+        let at = streams.next().expect("an attempt");
+        match streams.poll_event(at) {
+            Some(StreamEvent::Opened { id, .. }) => (streams, id, at),
+            _ => panic!("not opened"),
+        }
+    }
+
+    #[test]
+    fn a_message_sent_before_the_close_arrives_before_the_end() {
+        let (mut streams, id, now) = opened();
+        let dark_until = now + Span::from_secs(1);
+        let from = Some(SocketAddr::from(([198, 51, 100, 1], 1)));
+        streams.send((now, dark_until), id, from, vec![1]);
+        streams.close_by_host(now, now, id);
+        let first = streams.poll_event(Time::MAX);
+        assert!(matches!(first, Some(StreamEvent::ToRendezvous { .. })));
+        let second = streams.poll_event(Time::MAX);
+        assert!(matches!(second, Some(StreamEvent::ClosedAtRendezvous { .. })));
+        assert!(streams.poll_event(Time::MAX).is_none());
+    }
+
+    #[test]
+    fn a_stream_that_breaks_before_the_rendezvous_restarts_ends_once_at_each_end() {
+        let (mut streams, _, now) = opened();
+        streams.break_streams(now, 0);
+        streams.reset_all(now + DELAY);
+        let mut ends = [0; 2];
+        while let Some(event) = streams.poll_event(Time::MAX) {
+            match event {
+                StreamEvent::ClosedAtHost { .. } => ends[0] += 1,
+                StreamEvent::ClosedAtRendezvous { .. } => ends[1] += 1,
+                _ => panic!("an event of no end"),
+            }
+        }
+        assert_eq!(ends, [1, 1]);
     }
 }

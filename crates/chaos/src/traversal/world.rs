@@ -309,7 +309,7 @@ impl<'a> World<'a> {
                 }
             }
             for id in std::mem::take(&mut self.ends[host].unneeded_streams) {
-                self.streams.close_by_host(now, id);
+                self.streams.close_by_host(now, self.network.dark_until, id);
             }
             self.restart_session(host)?;
             for _ in 0..std::mem::take(&mut self.ends[host].to_reopen) {

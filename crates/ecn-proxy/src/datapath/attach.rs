@@ -20,6 +20,7 @@ const HANDLE: u32 = 0xec;
 #[derive(Debug)]
 pub(super) struct Attached {
     pub(super) attachment: Attachment,
+    /// In the order of [`DIRECTIONS`].
     programs: Vec<AttachedProgram>,
 }
 
@@ -42,6 +43,7 @@ fn program_name(side: Side, ingress: bool, ethernet: bool) -> String {
 }
 
 impl Attached {
+    /// Attaches both programs, or neither: one alone would edit the packets of one direction.
     pub(super) fn attach(
         object: &mut Object,
         pin: Option<&Path>,
@@ -51,30 +53,47 @@ impl Attached {
     ) -> Result<Attached, Error> {
         let found = Interface::find(name).ok_or_else(|| Error::NoInterface(name.to_owned()))?;
         let Interface { index, ethernet, .. } = found;
-        let mut programs = Vec::new();
         let hook = if has_tcx { Hook::Tcx } else { Hook::Clsact };
-        for ingress in DIRECTIONS {
-            let wanted = program_name(side, ingress, ethernet);
-            let mut program = object
-                .progs_mut()
-                .find(|program| program.name().to_string_lossy() == wanted)
-                .ok_or_else(|| Error::Unreadable(format!("the object has no program {wanted}")))?;
-            let path = pin.map(|folder| pin_path(folder, index, side, ingress));
-            let program_link = if has_tcx {
-                if !path.as_ref().is_some_and(|path| path.exists()) {
-                    refuse_other_proxy(name, index, ingress)?;
-                }
-                let link = tcx(&mut program, index, path.as_deref());
-                AttachedProgram::Tcx(link.map_err(doing("attaching the programs"))?)
-            } else {
-                let slot = FilterSlot { index, ingress, priority: PRIORITY, handle: HANDLE };
-                let keep = pin.is_some();
-                AttachedProgram::Clsact(Filter::attach(&program, slot, keep)?)
-            };
-            programs.push(program_link);
-        }
         let attachment = Attachment { interface: name.to_owned(), index, side, hook, ethernet };
-        Ok(Attached { attachment, programs })
+        let mut attached = Attached { attachment, programs: Vec::new() };
+        for ingress in DIRECTIONS {
+            match attached.attach_program(object, pin, ingress) {
+                Ok(program) => attached.programs.push(program),
+                Err(error) => {
+                    // Dropping the first one would leave it attached if it is pinned.
+                    let _ = attached.detach(pin);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(attached)
+    }
+
+    fn attach_program(
+        &self,
+        object: &mut Object,
+        pin: Option<&Path>,
+        ingress: bool,
+    ) -> Result<AttachedProgram, Error> {
+        let Attachment { interface, index, side, hook, ethernet } = &self.attachment;
+        let (index, side) = (*index, *side);
+        let wanted = program_name(side, ingress, *ethernet);
+        let mut program = object
+            .progs_mut()
+            .find(|program| program.name().to_string_lossy() == wanted)
+            .ok_or_else(|| Error::Unreadable(format!("the object has no program {wanted}")))?;
+        if *hook == Hook::Clsact {
+            // It takes the place of another proxy's filter, which has the same priority and handle.
+            let slot = FilterSlot { index, ingress, priority: PRIORITY, handle: HANDLE };
+            let keep = pin.is_some();
+            return Ok(AttachedProgram::Clsact(Filter::attach(&program, slot, keep)?));
+        }
+        let path = pin.map(|folder| pin_path(folder, index, side, ingress));
+        if !path.as_ref().is_some_and(|path| path.exists()) {
+            refuse_other_proxy(interface, index, ingress)?;
+        }
+        let link = tcx(&mut program, index, path.as_deref());
+        Ok(AttachedProgram::Tcx(link.map_err(doing("attaching the programs"))?))
     }
 
     /// Detaches the programs, pinned or not.

@@ -2,10 +2,12 @@
 
 use crate::skip;
 use crate::testbed::{ProxyMachine, Testbed};
+use rustix::net::netdevice::name_to_index;
 use std::fs;
+use std::net::UdpSocket;
 use std::path::PathBuf;
 use std::time::Duration;
-use windlass_ecn_proxy::datapath::{ConnectionFilter, Lists, Settings, Timeouts};
+use windlass_ecn_proxy::datapath::{ConnectionFilter, Datapath, Lists, Settings, Side, Timeouts};
 use windlass_testbed::{Need, skip_unless, wait_until};
 
 #[test]
@@ -93,4 +95,27 @@ fn a_restart_with_a_pin_leaves_no_gap() {
     let before = bed.datapath.counters().expect("readable");
     connection.while_sending(true, || connection.wait_for_bytes(true, 100_000));
     assert!(bed.datapath.counters().expect("readable").ect > before.ect);
+}
+
+#[test]
+fn an_interface_that_refuses_one_program_keeps_neither() {
+    if skip() || skip_unless(&[Need::BpfFileSystem]) {
+        return;
+    }
+    let pin = Pin(format!("/sys/fs/bpf/windlass_test_half_{}", std::process::id()).into());
+    let settings = Settings { pin: Some(pin.0.clone()), ..Settings::default() };
+    let bed = Testbed::new(ProxyMachine::Router, false, &Settings::default());
+    bed.in_router(|_| {
+        let mut datapath = Datapath::load(&settings).expect("loads");
+        let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
+        let index = name_to_index(&socket, "far").expect("an interface");
+        let link = |direction: &str| pin.0.join(format!("links/{index}_network_{direction}"));
+        // A folder in the place of the second link's pin: the kernel opens no link there.
+        fs::create_dir_all(link("out")).expect("a BPF file system");
+        assert!(datapath.attach("far", Side::NetworkSide).is_err());
+        assert!(!link("in").exists(), "the first program is still pinned");
+        fs::remove_dir(link("out")).expect("empty");
+        datapath.attach("far", Side::NetworkSide).expect("attaches");
+        assert!(link("in").exists());
+    });
 }

@@ -20,12 +20,34 @@ pub(super) struct Http {
     answer_bytes: u64,
     /// The last bytes of the answer.
     tail: Vec<u8>,
+    /// Several answers are asked for: the end of the connection ends them.
+    several: bool,
+    /// The most bytes of the body to keep.
+    kept_max: usize,
 }
 
 impl Http {
     pub(super) fn new(request: Vec<u8>) -> Http {
         let (reader, tail) = (Reader::default(), Vec::new());
-        Http { request, reader, head: Parsed::Partial, answer_bytes: 0, tail }
+        let (head, answer_bytes) = (Parsed::Partial, 0);
+        Http { request, reader, head, answer_bytes, tail, several: false, kept_max: 0 }
+    }
+
+    /// The request is several ones.
+    pub(super) fn several(self) -> Http {
+        Http { several: true, ..self }
+    }
+
+    /// Keeps the beginning of the body.
+    pub(super) fn keeping(self, kept_max: usize) -> Http {
+        Http { kept_max, ..self }
+    }
+
+    /// Keeps the part of the bytes that belongs to the body; `from` is where they begin in the answer.
+    fn keep(&self, from: u64, bytes: &[u8], head_bytes: usize, talk: &mut Talk) {
+        let room = self.kept_max.saturating_sub(talk.body.len());
+        let skipped = (head_bytes as u64).saturating_sub(from).min(bytes.len() as u64) as usize;
+        talk.body.extend(bytes[skipped..].iter().take(room));
     }
 
     fn read_head(&mut self, bytes: &[u8], talk: &mut Talk) {
@@ -53,6 +75,7 @@ impl Talker for Http {
     }
 
     fn hear(&mut self, bytes: &[u8], talk: &mut Talk) {
+        let from = self.answer_bytes;
         self.answer_bytes += bytes.len() as u64;
         self.tail.extend_from_slice(&bytes[bytes.len().saturating_sub(LAST_CHUNK.len())..]);
         self.tail.drain(..self.tail.len().saturating_sub(LAST_CHUNK.len()));
@@ -60,7 +83,8 @@ impl Talker for Http {
             self.read_head(bytes, talk);
         }
         if let Parsed::Complete(head) = &self.head {
-            talk.ended = head.ends_after(self.answer_bytes, &self.tail);
+            talk.ended = !self.several && head.ends_after(self.answer_bytes, &self.tail);
+            self.keep(from, bytes, head.head_bytes, talk);
         }
     }
 }

@@ -66,6 +66,16 @@ impl Dialogue {
         Dialogue::new(Kind::named(http::NAME), http::Http::new(request))
     }
 
+    /// HTTP with several requests at once, each with an answer.
+    pub(crate) fn http_several(requests: Vec<u8>) -> Dialogue {
+        Dialogue::new(Kind::named(http::NAME), http::Http::new(requests).several())
+    }
+
+    /// HTTP with this request, and the beginning of the body kept.
+    pub(crate) fn http_kept(request: Vec<u8>, bytes_max: usize) -> Dialogue {
+        Dialogue::new(Kind::named(http::NAME), http::Http::new(request).keeping(bytes_max))
+    }
+
     /// A text that is sent at once, possibly empty, and whatever comes.
     pub(crate) fn plain(exchange: &Exchange) -> Dialogue {
         let name = if exchange.send.is_empty() { "first" } else { "send" };

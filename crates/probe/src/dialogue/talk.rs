@@ -80,6 +80,8 @@ pub(crate) struct Talk {
     pub(crate) opened: Option<u16>,
     /// The head of an answer in HTTP.
     pub(crate) head: Option<Head>,
+    /// The beginning of its body, if it is to be kept.
+    pub(crate) body: Vec<u8>,
     /// The answer to a request of HTTP is something else.
     pub(crate) not_http: bool,
 }

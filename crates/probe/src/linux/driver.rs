@@ -2,10 +2,8 @@
 
 use super::ended::Ended;
 use super::ports::{PORTS, Ports};
-use super::resolver::resolve;
 use super::socket::{Receiver, Sender, source_for};
 use crate::probe::Probe;
-use crate::session::{Session, Step};
 use crate::topic::{Order, Report};
 use crate::wire::{self, Flow, Incoming, Kind};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -23,8 +21,6 @@ use windlass_tcp::Flags;
 const PACKET_BYTES_MAX: usize = 1 << 17;
 /// The most packets between two checks of the timers.
 const BATCH_PACKETS: usize = 4096;
-/// The longest wait in [`Driver::poll`] if no packet or timer is due.
-const WAIT_MAX: Span = Span::from_secs(1);
 
 /// Probes under way, and the sockets that carry them.
 pub struct Driver {
@@ -279,38 +275,4 @@ fn since(start: Instant) -> Time {
 fn is_lasting(error: &io::Error) -> bool {
     use ErrorKind::{HostUnreachable, NetworkUnreachable, PermissionDenied, Unsupported};
     matches!(error.kind(), NetworkUnreachable | HostUnreachable | PermissionDenied | Unsupported)
-}
-
-/// Carries out the steps of a session, one after the other, and calls `look` after each.
-///
-/// # Errors
-///
-/// The driver's.
-pub fn measure(
-    driver: &mut Driver,
-    session: &mut Session,
-    mut look: impl FnMut(&Session),
-) -> io::Result<()> {
-    loop {
-        match session.step() {
-            Step::Done => return Ok(()),
-            Step::Resolve { host, port } => {
-                session.handle_addresses(resolve(&host, port));
-            }
-            Step::Connect { remote, order } => {
-                let begin = driver.now() + session.pause_min();
-                while driver.now() < begin {
-                    driver.poll(begin.saturating_since(driver.now()))?;
-                }
-                driver.connect(0, remote, *order)?;
-                let report = loop {
-                    if let Some((_, report)) = driver.poll(WAIT_MAX)?.pop() {
-                        break report;
-                    }
-                };
-                session.handle_report(report);
-            }
-        }
-        look(session);
-    }
 }

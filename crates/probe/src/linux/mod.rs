@@ -5,10 +5,12 @@
 mod driver;
 mod ended;
 mod filter;
+mod measure;
 mod ports;
 mod resolver;
 mod socket;
 mod survey;
 
-pub use driver::{Driver, measure};
+pub use driver::Driver;
+pub use measure::measure;
 pub use survey::{Watcher, survey};

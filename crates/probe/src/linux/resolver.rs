@@ -5,10 +5,9 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
+use windlass_base::Span;
 use windlass_base::address::{Host, parse_host};
-
-/// Names resolved at the same time.
-const THREADS: usize = 16;
 
 /// The index of a host, and its addresses or the reason why it has none.
 pub(super) type Answer = (usize, Result<Vec<SocketAddr>, String>);
@@ -23,12 +22,12 @@ pub(super) struct Resolver {
 }
 
 impl Resolver {
-    /// Starts the threads.
-    pub(super) fn start() -> io::Result<Resolver> {
+    /// Starts so many threads: as many names are resolved at the same time.
+    pub(super) fn start(threads: usize) -> io::Result<Resolver> {
         let (questions, taken) = channel::<Question>();
         let (give, answers) = channel();
         let taken = Arc::new(Mutex::new(taken));
-        for _ in 0..THREADS {
+        for _ in 0..threads {
             let (taken, give) = (Arc::clone(&taken), give.clone());
             let next = move || taken.lock().unwrap_or_else(PoisonError::into_inner).recv();
             thread::Builder::new().name("resolver".to_owned()).spawn(move || {
@@ -60,10 +59,17 @@ impl Resolver {
         self.open -= 1;
         Some(answer)
     }
+
+    /// The same, after waiting for it no longer than `at_most`.
+    pub(super) fn wait(&mut self, at_most: Span) -> Option<Answer> {
+        let answer = self.answers.recv_timeout(Duration::from_nanos(at_most.as_nanos())).ok()?;
+        self.open -= 1;
+        Some(answer)
+    }
 }
 
 /// The addresses of a name. The C library never sees a number that it could take for an address.
-pub(super) fn resolve(name: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
+fn resolve(name: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
     parse_host(name)?;
     let addresses = (name, port).to_socket_addrs();
     addresses.map(Iterator::collect).map_err(|error| error.to_string())

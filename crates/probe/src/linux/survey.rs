@@ -12,6 +12,9 @@ const WAIT_MAX: Span = Span::from_millis(100);
 /// The longest wait while names are being resolved: the resolver's threads do not wake the loop.
 const WAIT_MAX_RESOLVING: Span = Span::from_millis(5);
 
+/// Names resolved at the same time.
+const RESOLVED_AT_ONCE: usize = 16;
+
 /// Receives the results of [`survey`] and decides whether it continues.
 pub trait Watcher {
     /// Called when a host is done.
@@ -39,7 +42,7 @@ pub fn survey(
     survey: &mut Survey,
     watcher: &mut dyn Watcher,
 ) -> io::Result<bool> {
-    let mut resolver = Resolver::start()?;
+    let mut resolver = Resolver::start(RESOLVED_AT_ONCE)?;
     while !survey.is_done() {
         act(driver, survey, &mut resolver, watcher)?;
         if !watcher.go_on(survey)? {

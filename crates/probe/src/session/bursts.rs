@@ -4,6 +4,7 @@ use super::outcome::{Failure, Outcome};
 use crate::topic::burst::BurstVerdict;
 use crate::topic::{Report, SynAck};
 use serde::Serialize;
+use std::ops::Not;
 
 /// The version of the format of [`BurstOutcome`] as JSON.
 const SCHEMA_VERSION: u32 = 1;
@@ -30,23 +31,29 @@ pub struct BurstOutcome {
     pub verdict: BurstVerdict,
     /// The reason why no run was measured.
     pub failure: Option<Failure>,
+    /// It was ended early, and there may be more to learn.
+    #[serde(skip_serializing_if = "Not::not")]
+    pub interrupted: bool,
     /// Every run.
     pub runs: Vec<Report>,
 }
 
 /// Judges the runs of a session that was to measure these sizes.
-pub(super) fn make(outcome: Outcome, sizes: &[u16]) -> BurstOutcome {
+pub(super) fn make(outcome: Outcome, sizes: &[u16], note: Option<&String>) -> BurstOutcome {
     let unscaled = outcome.syn_ack.is_some_and(|syn_ack| syn_ack.window_scale.is_none());
+    let mut verdict = BurstVerdict::of(&outcome.runs, sizes, unscaled);
+    verdict.notes.splice(0..0, note.cloned());
     BurstOutcome {
         schema: SCHEMA_VERSION,
         kind: "probe.burst",
-        verdict: BurstVerdict::of(&outcome.runs, sizes, unscaled),
+        verdict,
         target: outcome.target,
         url: outcome.url,
         address: outcome.address,
         server: outcome.server,
         syn_ack: outcome.syn_ack,
         failure: outcome.failure,
+        interrupted: outcome.interrupted,
         runs: outcome.runs,
     }
 }

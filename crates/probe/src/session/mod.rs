@@ -4,6 +4,8 @@
 
 mod attempts;
 mod bursts;
+mod certain;
+mod object;
 mod outcome;
 mod plan;
 mod settings;
@@ -11,16 +13,18 @@ mod spoken;
 
 pub use bursts::BurstOutcome;
 pub use outcome::{Failure, Outcome, Predicted, Stat, TestRow};
-pub use settings::{Family, Settings};
+pub use settings::{Family, Runs, Settings};
 pub use spoken::{Spoken, WindowAfter};
 
 use crate::dialogue::Scheme;
 use crate::http::Head;
 use crate::target::Target;
+use crate::topic::ReadOrder;
 use crate::topic::cca::{Controller, trials};
 use crate::topic::ecn::{Ask, Capability};
 use crate::topic::{Ending, Order, Purpose, Report};
 use attempts::Attempts;
+use object::{Object, Search};
 use std::net::{IpAddr, SocketAddr};
 use url::Url;
 use windlass_base::Span;
@@ -71,12 +75,23 @@ pub struct Session {
     opened_port: Option<u16>,
     /// Addresses that have left a SYN without an answer.
     unanswered: Vec<IpAddr>,
+    /// Its caller ended it.
+    interrupted: bool,
+    /// How often a connection that measures asks for the object.
+    repeats: usize,
+    /// Why another object than the page is measured, or this one several times.
+    object_note: Option<String>,
 }
 
 #[derive(Clone, Debug)]
 enum Stage {
     Resolving(Url),
-    Scouting { url: Url, attempts: Attempts },
+    Scouting {
+        url: Url,
+        attempts: Attempts,
+    },
+    /// The page is too small.
+    Searching(Box<Search>),
     Measuring,
     Done,
 }
@@ -93,6 +108,11 @@ impl Found {
     /// Whether the server has no window scaling.
     fn is_unscaled(&self) -> bool {
         self.scout.syn_ack.is_some_and(|syn_ack| syn_ack.window_scale.is_none())
+    }
+
+    /// Whether TLS comes before its dialogue, or in it.
+    fn is_secured(&self) -> bool {
+        Scheme::of(&self.url).is_some_and(|scheme| scheme.tls)
     }
 }
 
@@ -114,6 +134,9 @@ impl Session {
             ecn_reports: Vec::new(),
             opened_port: None,
             unanswered: Vec::new(),
+            interrupted: false,
+            repeats: 1,
+            object_note: None,
         };
         session.try_next();
         session
@@ -126,8 +149,12 @@ impl Session {
                 Step::Resolve { host: bare_host(url), port: Scheme::port_of(url).unwrap_or(80) }
             }
             Stage::Scouting { url, attempts } => match attempts.current() {
-                Some(remote) => self.connect(remote, url, Purpose::Scout),
+                Some(remote) => self.connect(remote, url, self.scouts(remote, url)),
                 None => Step::Done,
+            },
+            Stage::Searching(search) => match (&self.found, search.next()) {
+                (Some(found), Some((url, purpose))) => self.connect(found.remote, &url, purpose),
+                _ => Step::Done,
             },
             Stage::Measuring => match (&self.found, self.next_purpose()) {
                 (Some(found), Some(purpose)) => self.connect(found.remote, &found.url, purpose),
@@ -149,12 +176,12 @@ impl Session {
         }
     }
 
-    /// Completed and planned runs, for a progress bar.
+    /// Completed runs, and the most that there can be, for a progress bar.
     pub fn progress(&self) -> (usize, usize) {
         if self.settings.controllers.is_some() {
             return (self.reports.len(), trials::TRIALS_MAX);
         }
-        (self.reports.len(), self.purposes().len() * self.settings.runs as usize)
+        (self.reports.len(), self.purposes().len() * self.settings.runs.most() as usize)
     }
 
     /// The answer to [`Step::Resolve`].
@@ -198,6 +225,10 @@ impl Session {
                     self.handle_scout(Found { url, remote, scout: report });
                 }
             }
+            Stage::Searching(search) => {
+                search.handle_report(report);
+                self.end_search();
+            }
             Stage::Measuring => {
                 match self.next_ask() {
                     Some(_) => self.ecn_reports.push(report),
@@ -208,12 +239,19 @@ impl Session {
                 let failing = tail.len() == FAILURES_MAX && !tail.clone().any(measured);
                 // A server may send few packets at once, and not more.
                 let some = !self.settings.bursts.is_empty() && self.reports.iter().any(measured);
-                if failing && !some || self.next_purpose().is_none() {
+                let is_over = self.next_purpose().is_none() || self.is_certain();
+                if failing && !some || is_over {
                     self.stage = Stage::Done;
                 }
             }
             _ => {}
         }
+    }
+
+    /// Ends the session early. Its outcome is on what is known so far.
+    pub fn interrupt(&mut self) {
+        self.interrupted = !matches!(self.step(), Step::Done);
+        self.stage = Stage::Done;
     }
 
     /// The next request for ECN, unless the server's ECN is known or not asked for.
@@ -228,7 +266,7 @@ impl Session {
 
     /// The same for bursts, if the settings ask for them.
     pub fn burst_outcome(&self) -> BurstOutcome {
-        bursts::make(self.outcome(), &self.settings.bursts)
+        bursts::make(self.outcome(), &self.settings.bursts, self.object_note.as_ref())
     }
 
     /// The verdict on the congestion controller; `None` before the first trial, or if it is not asked for.
@@ -308,8 +346,43 @@ impl Session {
     fn settle_on(&mut self, found: Found) {
         self.failure = None;
         self.unanswered.retain(|address| *address != found.remote.ip());
+        let search = self.searches().then(|| {
+            Search::new(&found, self.enough_bytes(found.remote), &self.settings.user_agent)
+        });
         self.found = Some(found);
-        self.stage = Stage::Measuring;
+        self.stage = match search.flatten() {
+            Some(search) => Stage::Searching(Box::new(search)),
+            None => Stage::Measuring,
+        };
+        self.end_search();
+    }
+
+    /// Whether a web server's page is to be large enough. A trial of its controller asks for it again and again.
+    fn searches(&self) -> bool {
+        self.settings.find_object && self.settings.controllers.is_none()
+    }
+
+    /// The purpose of a connection that finds out whether a server answers.
+    fn scouts(&self, remote: SocketAddr, url: &Url) -> Purpose {
+        match self.searches() && matches!(url.scheme(), "http" | "https") {
+            true => Purpose::Read(ReadOrder::Page { enough: self.enough_bytes(remote) }),
+            false => Purpose::Scout,
+        }
+    }
+
+    /// Takes the object of a search that is over.
+    fn end_search(&mut self) {
+        let Stage::Searching(search) = &self.stage else { return };
+        if search.next().is_some() {
+            return;
+        }
+        let search = std::mem::replace(&mut self.stage, Stage::Measuring);
+        if let Stage::Searching(search) = search {
+            // Packets of bursts have to be full, which those at the ends of short answers are not.
+            let Object { found, repeats, why } = search.choose(self.settings.bursts.is_empty());
+            self.found = Some(found);
+            (self.repeats, self.object_note) = (repeats, Some(why));
+        }
     }
 }
 

@@ -1,14 +1,14 @@
 //! The outcome of a session, for JSON and for tables.
 
 use super::spoken::{Spoken, after_acks};
-use super::{Session, Stage};
-use crate::dialogue::Scheme;
+use super::{Found, Session, Stage};
 use crate::topic::cca::Controller;
 use crate::topic::ecn::Capability;
 use crate::topic::split::{Model, Observation, Test, Verdict, classify, median};
 use crate::topic::{Ending, Report, SynAck};
 use serde::Serialize;
 use std::fmt;
+use std::ops::Not;
 
 /// The version of the format of [`Outcome`] as JSON.
 const SCHEMA_VERSION: u32 = 1;
@@ -41,13 +41,16 @@ pub struct Outcome {
     pub acks: u16,
     /// A line for each test.
     pub tests: Vec<TestRow>,
-    /// The verdict on all runs; `None` if no run was measured.
+    /// The verdict on all runs; `None` before the first one, or if the controller was asked for.
     pub verdict: Option<Verdict>,
     /// The congestion controller, if it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller: Option<Controller>,
-    /// The reason why no run was measured.
+    /// Why the server was not measured, once the session is done: until then another URL may answer.
     pub failure: Option<Failure>,
+    /// It was ended early, and there may be more to learn.
+    #[serde(skip_serializing_if = "Not::not")]
+    pub interrupted: bool,
     /// Every run.
     pub runs: Vec<Report>,
     /// The dialogue, if it is another one than HTTP.
@@ -129,7 +132,7 @@ pub struct TestRow {
     pub initial_window: Stat,
     /// The median RTT, in milliseconds.
     pub rtt_ms: Option<f64>,
-    /// The data packets that the models predict.
+    /// The data packets that the models predict for the first of these runs.
     pub predicted: Option<Predicted>,
 }
 
@@ -177,9 +180,12 @@ impl fmt::Display for Stat {
 pub(super) fn make(session: &Session) -> Outcome {
     let found = session.found.as_ref();
     let head = found.and_then(|found| found.scout.head.as_ref());
-    let secured = found.and_then(|found| Scheme::of(&found.url)).is_some_and(|scheme| scheme.tls);
+    let secured = found.is_some_and(Found::is_secured);
     let greeting = found.and_then(|found| found.scout.heard.as_ref()?.server.clone());
     let mut verdict = (!session.reports.is_empty()).then(|| verdict(session, secured));
+    if let (Some(verdict), Some(note)) = (&mut verdict, &session.object_note) {
+        verdict.notes.insert(0, note.clone());
+    }
     let dialogue = session.spoken(verdict.as_mut());
     let tests = session.settings.tests.iter();
     let done = matches!(session.stage, Stage::Done);
@@ -200,7 +206,8 @@ pub(super) fn make(session: &Session) -> Outcome {
         tests: tests.flat_map(|test| row(*test, &session.reports)).collect(),
         verdict: verdict.filter(|_| session.settings.controllers.is_none()),
         controller,
-        failure: failure.filter(|_| done),
+        failure: failure.filter(|_| done && !session.interrupted),
+        interrupted: session.interrupted,
         runs: session.reports.clone(),
         dialogue,
         ecn: Capability::of(&session.ecn_reports),

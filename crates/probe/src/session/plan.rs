@@ -6,6 +6,7 @@ use crate::http;
 use crate::tls::Tls;
 use crate::topic::burst::BurstOrder;
 use crate::topic::cca::trials;
+use crate::topic::read::KEPT_BYTES;
 use crate::topic::split::{SplitOrder, Test};
 use crate::topic::{Order, Purpose};
 use rustls::ClientConfig;
@@ -92,6 +93,14 @@ impl Session {
                 let request = http::requests(url, user_agent, trials::requests(length));
                 (remote, purpose, Dialogue::http(request))
             }
+            (_, Purpose::Measure(_)) if self.repeats > 1 && dialogue.is_web() => {
+                let requests = http::requests(url, user_agent, self.repeats);
+                (remote, purpose, Dialogue::http_several(requests))
+            }
+            (_, Purpose::Read(_)) => {
+                let request = http::request(url, user_agent);
+                (remote, purpose, Dialogue::http_kept(request, KEPT_BYTES))
+            }
             _ => (remote, purpose, dialogue),
         };
         let (mss, window) = match purpose {
@@ -100,7 +109,7 @@ impl Session {
             }
             Purpose::Burst(burst) => (self.mss_usual(remote), burst.window()),
             Purpose::Measure(split) => (self.mss(remote, split.test), self.window(remote)),
-            Purpose::Scout | Purpose::Ecn(_) | Purpose::Open => {
+            Purpose::Scout | Purpose::Read(_) | Purpose::Ecn(_) | Purpose::Open => {
                 (self.mss_usual(remote), self.window(remote))
             }
         };
@@ -135,6 +144,16 @@ impl Session {
     pub(super) fn packets_provoked_max(&self) -> u32 {
         let provoked = self.settings.tests.iter().map(|test| self.packets_provoked(*test));
         provoked.max().unwrap_or(0)
+    }
+
+    /// The bytes of an answer that the measurements need.
+    pub(super) fn enough_bytes(&self, remote: SocketAddr) -> u64 {
+        let packets = match self.settings.bursts.iter().max() {
+            // The flights before the burst, whose sizes double, and the burst.
+            Some(largest) => 3 * u32::from(*largest),
+            None => self.packets_provoked_max(),
+        };
+        u64::from(FIRST_FLIGHT_PACKETS + packets) * u64::from(self.mss_usual(remote))
     }
 
     /// The MSS to announce, if the receive window does not limit it.

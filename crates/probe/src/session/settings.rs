@@ -16,7 +16,7 @@ pub struct Settings {
     /// The sizes of bursts to measure instead, in packets; none: the tests are run.
     pub bursts: Vec<u16>,
     /// How many rounds there are; each runs every test or size once.
-    pub runs: u32,
+    pub runs: Runs,
     /// How many of the first segments are acknowledged.
     pub acks: u16,
     /// How long to observe the server after the ACKs, for retransmissions.
@@ -33,12 +33,36 @@ pub struct Settings {
     pub scheme: Option<Scheme>,
     /// The dialogue of `tcp` and `tls`.
     pub exchange: Exchange,
+    /// Look for a larger object where the page of a web server is too small: up to four requests more.
+    pub find_object: bool,
     /// Learn first what ECN the server speaks.
     pub ecn: bool,
     /// Identify the congestion controller by this library, instead of running tests.
     pub controllers: Option<Arc<Library>>,
     /// The client's TLS configuration.
     pub tls: Arc<ClientConfig>,
+}
+
+/// The number of rounds.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// Rounds until the answer is certain, at least two. Bursts get the most, as their statistics need them.
+    UntilCertain {
+        /// The most rounds.
+        most: u32,
+    },
+    /// So many rounds, whatever they show.
+    Exactly(u32),
+}
+
+impl Runs {
+    /// The most rounds that there can be.
+    pub fn most(self) -> u32 {
+        match self {
+            Runs::UntilCertain { most } => most,
+            Runs::Exactly(count) => count,
+        }
+    }
 }
 
 /// A family of addresses.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::dialogue::Exchange;
+use crate::session::Runs;
 use crate::topic::Ending;
 use crate::topic::split::Test;
 use crate::{http, tls};
@@ -9,13 +10,14 @@ fn settings() -> Settings {
     Settings {
         tests: vec![Test::Split(1), Test::Split(4)],
         bursts: Vec::new(),
-        runs: 2,
+        runs: Runs::Exactly(2),
         acks: 3,
         timeout: Span::from_secs(3),
         patience: Span::from_secs(6),
         mss: None,
         family: None,
         user_agent: http::USER_AGENT.to_owned(),
+        find_object: false,
         ecn: false,
         controllers: None,
         scheme: None,
@@ -39,6 +41,7 @@ fn silent() -> Report {
         rtt_ms: None,
         head: None,
         not_http: false,
+        body: None,
         heard: None,
         ecn: None,
         observation: None,

@@ -9,11 +9,13 @@ pub mod cca;
 pub(crate) mod channel;
 pub mod ecn;
 mod ending;
+pub(crate) mod read;
 pub(crate) mod run;
 pub(crate) mod scout;
 pub mod split;
 
 pub use ending::Ending;
+pub use read::{Body, ReadOrder};
 
 use crate::dialogue::Dialogue;
 use crate::http::Head;
@@ -32,6 +34,8 @@ pub enum Purpose {
     /// To find out whether a server answers: with HTTP to read the head of the answer, else to learn how many
     /// bytes the dialogue brings.
     Scout,
+    /// To read an answer of HTTP, with the beginning of its body.
+    Read(ReadOrder),
     /// To learn what ECN the server speaks: the SYN asks, some packets of the request are marked, and the
     /// feedback is read.
     Ecn(Ask),
@@ -72,6 +76,7 @@ pub struct Order {
 pub(crate) fn start(purpose: Purpose) -> Box<dyn Run> {
     match purpose {
         Purpose::Scout => Box::new(scout::Scout::new(None)),
+        Purpose::Read(order) => Box::new(read::Read::new(order)),
         Purpose::Ecn(ask) => Box::new(scout::Scout::new(Some(ask))),
         Purpose::Open => Box::new(scout::Open),
         Purpose::Measure(order) => Box::new(split::Split::new(order)),
@@ -109,6 +114,9 @@ pub struct Report {
     pub head: Option<Head>,
     /// The beginning of the answer is no HTTP.
     pub not_http: bool,
+    /// The body of the answer, if it was to be read.
+    #[serde(skip)]
+    pub body: Option<Body>,
     /// The counts, if a flight arrived.
     pub observation: Option<Observation>,
     /// The packets that the server was to send at once, if that was the purpose.
@@ -150,6 +158,7 @@ impl Report {
             rtt_ms: None,
             head: None,
             not_http: false,
+            body: None,
             observation: None,
             packets_asked: None,
             burst: None,

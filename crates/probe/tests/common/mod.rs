@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use windlass_base::{Rng, Span, Time};
 use windlass_probe::dialogue::{Dialogue, Exchange};
-use windlass_probe::session::{Settings, Step};
+use windlass_probe::session::{Runs, Settings, Step};
 use windlass_probe::split::SplitOrder;
 use windlass_probe::wire::{self, Flow, Meta};
 use windlass_probe::{Order, Probe, Purpose, Report, Session, Test, http, tls};
@@ -181,7 +181,7 @@ pub(crate) fn settings(tests: &[Test], runs: u32) -> Settings {
     Settings {
         tests: tests.to_vec(),
         bursts: Vec::new(),
-        runs,
+        runs: Runs::Exactly(runs),
         acks: 3,
         timeout: Span::from_secs(3),
         patience: Span::from_secs(6),
@@ -190,6 +190,7 @@ pub(crate) fn settings(tests: &[Test], runs: u32) -> Settings {
         user_agent: http::USER_AGENT.to_owned(),
         scheme: None,
         exchange: Exchange::default(),
+        find_object: false,
         ecn: false,
         controllers: None,
         tls: tls::client_config().expect("sound"),

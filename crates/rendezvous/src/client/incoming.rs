@@ -1,4 +1,6 @@
-//! Bodies that other hosts send to this one, through the server.
+//! Bodies that other hosts send to this one, through the server: an offer, which names this host as its
+//! target and begins an introduction, and further bodies of that introduction. Their bytes are the
+//! caller's: ToU's sessions put addresses and credentials there.
 
 use std::collections::VecDeque;
 

@@ -49,6 +49,12 @@ def window(of: Mapping | None) -> str:
     return text if low == high or low is None else f"{text} ({low} to {high})"
 
 
+def runs(arguments: Mapping) -> str:
+    """The runs of each test: a number, or the most where the survey stopped when it was certain."""
+    count = str(arguments.get("runs", NONE))
+    return f"up to {count}" if arguments.get("runs_until") == "certain" else count
+
+
 def survey_headings() -> tuple[str, ...]:
     """Above the cells of `survey_row`."""
     return (
@@ -68,7 +74,7 @@ def survey_row(survey: Mapping) -> tuple[str, ...]:
         *map(str, (survey["listed"], survey["done"], measured, undecided)),
         str(survey["done"] - measured - undecided),
         ", ".join(map(str, arguments.get("tests", ()))) or NONE,
-        str(arguments.get("runs", NONE)),
+        runs(arguments),
         str(arguments.get("family", NONE)),
     )
 

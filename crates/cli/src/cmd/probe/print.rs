@@ -25,45 +25,52 @@ const HEADER: [&str; 12] = [
 const BURST_HEADER: [&str; 8] =
     ["packets", "runs", "first RTT", "last RTT", "added", "rate", "lost", "share of loss"];
 
-/// The table of the tests, and what they say.
+/// The verdict of the tests, then their table.
 pub(super) fn text(outcome: &Outcome) -> String {
     let mut lines = Vec::new();
     let Outcome { address, server, syn_ack, .. } = outcome;
     lines.extend(outcome.url.as_ref().map(|url| about(url, address, server, syn_ack)));
-    if outcome.url.is_some() && !outcome.unanswered.is_empty() {
-        let silent = outcome.unanswered.join(", ");
-        lines.push(format!("note: other addresses of the name did not answer: {silent}"));
-    }
     lines.extend(outcome.ecn.as_ref().map(|ecn| format!("ECN: {ecn}")));
-    if !outcome.tests.is_empty() {
-        lines.push(stdout::table(&HEADER, outcome.tests.iter().map(row)));
-    }
     match (&outcome.controller, &outcome.verdict) {
         (Some(verdict), _) => lines.extend(controller(verdict)),
         (None, Some(verdict)) => lines.extend(tell(verdict)),
         (None, None) => {
-            lines.push(not_measured(&outcome.target, outcome.failure.as_ref()));
+            lines.push(not_measured(
+                &outcome.target,
+                outcome.failure.as_ref(),
+                outcome.interrupted,
+            ));
         }
+    }
+    lines.extend(interrupted(outcome.interrupted, outcome.runs.len()));
+    if outcome.url.is_some() && !outcome.unanswered.is_empty() {
+        let silent = outcome.unanswered.join(", ");
+        lines.push(format!("note: other addresses of the name did not answer: {silent}"));
+    }
+    lines.extend(outcome.controller.iter().flat_map(windows));
+    if !outcome.tests.is_empty() {
+        lines.push(stdout::table(&HEADER, outcome.tests.iter().map(row)));
     }
     lines.join("\n")
 }
 
-/// The table of the sizes, and what the largest one costs.
+/// The comparison of the sizes, then their table.
 pub(super) fn burst(outcome: &BurstOutcome) -> String {
     let mut lines = Vec::new();
     let BurstOutcome { address, server, syn_ack, .. } = outcome;
     lines.extend(outcome.url.as_ref().map(|url| about(url, address, server, syn_ack)));
     let verdict = &outcome.verdict;
     if verdict.sizes.is_empty() {
-        lines.push(not_measured(&outcome.target, outcome.failure.as_ref()));
+        lines.push(not_measured(&outcome.target, outcome.failure.as_ref(), outcome.interrupted));
         return lines.join("\n");
     }
-    lines.push(stdout::table(&BURST_HEADER, verdict.sizes.iter().map(size)));
     lines.push(match &verdict.difference {
         Some(difference) => format!("result: {difference}"),
         None => format!("undecided: fewer than two sizes have {RUNS_MIN} measured runs"),
     });
     lines.extend(verdict.notes.iter().map(|note| format!("note: {note}")));
+    lines.extend(interrupted(outcome.interrupted, outcome.runs.len()));
+    lines.push(stdout::table(&BURST_HEADER, verdict.sizes.iter().map(size)));
     lines.join("\n")
 }
 
@@ -85,15 +92,21 @@ fn size(row: &SizeRow) -> Vec<String> {
     ]
 }
 
-fn not_measured(target: &str, failure: Option<&Failure>) -> String {
+fn not_measured(target: &str, failure: Option<&Failure>, interrupted: bool) -> String {
     match failure {
         // Its own text names the host, which a redirect may have given.
         Some(Failure::NoSuchHost { host, why }) if target.contains(host.as_str()) => {
             format!("{target}: not measured: no such host: {why}")
         }
         Some(failure) => format!("{target}: not measured: {failure}"),
+        None if interrupted => format!("{target}: not measured: interrupted"),
         None => format!("{target}: not measured"),
     }
+}
+
+/// A note, if Ctrl-C ended the measurement after some runs.
+fn interrupted(was: bool, runs: usize) -> Option<String> {
+    (was && runs > 0).then(|| format!("note: interrupted after {runs} runs, on which this rests"))
 }
 
 fn about(
@@ -132,17 +145,22 @@ fn row(row: &TestRow) -> Vec<String> {
     ]
 }
 
-/// The controller, what is near, the answer to marks, and the windows that it rests on.
+/// The controller, and its answer to marks.
 fn controller(verdict: &Controller) -> Vec<String> {
-    let mut lines = vec![format!("congestion controller: {verdict}")];
+    let marks = match verdict.marks {
+        Some(marks) => format!("marks: {marks}"),
+        None => "marks: no ECN, or the answer was not seen".to_owned(),
+    };
+    vec![format!("congestion controller: {verdict}"), marks]
+}
+
+/// The nearest controllers, and the windows on which the verdict rests.
+fn windows(verdict: &Controller) -> Vec<String> {
     let near = verdict.identity.nearest.iter();
     let near =
         near.map(|near| format!("{} {:.3} ({:.1})", near.controller, near.distance, near.score));
-    lines.push(format!("distances (in units of its own): {}", near.collect::<Vec<_>>().join(", ")));
-    lines.push(match verdict.marks {
-        Some(marks) => format!("marks: {marks}"),
-        None => "marks: no ECN, or the answer was not seen".to_owned(),
-    });
+    let near = near.collect::<Vec<_>>().join(", ");
+    let mut lines = vec![format!("distances (in units of its own): {near}")];
     for part in &verdict.signature.parts {
         let factor =
             |log: &Option<f64>| log.map_or("-".to_owned(), |log| format!("{:.2}", log.exp()));

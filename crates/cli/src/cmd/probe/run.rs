@@ -3,21 +3,24 @@
 use super::args::{Probe, ProbeCommand};
 use super::settings::settings;
 use super::{judge, print, serve, survey};
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
+use crate::progress::Progress;
 use crate::{interrupt, stdout};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
+use std::io;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use windlass_probe::linux::{Driver, measure};
-use windlass_probe::session::{BurstOutcome, Outcome};
+use windlass_probe::session::{BurstOutcome, Outcome, Runs};
 use windlass_probe::{Session, Settings, Target};
 
 /// Exit status: measured, but undecided.
 const UNDECIDED: u8 = 3;
 /// Exit status: the server was not measured.
 const NOT_MEASURED: u8 = 4;
+/// Exit status: ended by Ctrl-C.
+const INTERRUPTED: u8 = 130;
 
 /// Runs `windlass probe` or its subcommand; returns the exit status.
 pub(crate) fn main(args: Probe) -> Result<ExitCode, Failure> {
@@ -28,7 +31,11 @@ pub(crate) fn main(args: Probe) -> Result<ExitCode, Failure> {
         Some(ProbeCommand::Population(args)) => return serve::population(&args),
         None => {}
     }
-    let settings = Settings { bursts: sizes(&args.burst), ..settings(&args.tests, &args.how)? };
+    let settings = Settings {
+        bursts: sizes(&args.burst),
+        find_object: !args.no_search,
+        ..settings(&args.tests, &args.how)?
+    };
     let is_burst = !settings.bursts.is_empty();
     let Some(target) = args.target else {
         return Err(Failure::Input("HOST|URL: which server?".to_owned()));
@@ -40,23 +47,39 @@ pub(crate) fn main(args: Probe) -> Result<ExitCode, Failure> {
         let what = "--send, --until: they are for tcp://HOST:PORT and tls://HOST:PORT";
         return Err(Failure::Input(what.to_owned()));
     }
-    let work = |error: std::io::Error| Failure::Work(format!("probe: {error}"));
+    let work = |error: io::Error| Failure::Work(format!("probe: {error}"));
     let mut driver = Driver::open().map_err(work)?;
-    // Ctrl-C ends the process with status 130, without an outcome.
-    interrupt::watch();
-    let mut session = Session::new(target, settings);
-    let bar = bar(session.progress().1 as u64);
-    measure(&mut driver, &mut session, |session| bar.set_position(session.progress().0 as u64))
-        .map_err(work)?;
-    bar.finish_and_clear();
+    let session =
+        run(&mut driver, Session::new(target, settings.clone()), &settings).map_err(work)?;
     if is_burst {
         let outcome = session.burst_outcome();
         tell(args.json, &outcome, print::burst)?;
-        return Ok(burst_exit_code(&outcome));
+        return Ok(interrupted(outcome.interrupted).unwrap_or_else(|| burst_exit_code(&outcome)));
     }
     let outcome = session.outcome();
     tell(args.json, &outcome, print::text)?;
-    Ok(exit_code(&outcome))
+    Ok(interrupted(outcome.interrupted).unwrap_or_else(|| exit_code(&outcome)))
+}
+
+/// Runs the session to its end, or until Ctrl-C.
+fn run(driver: &mut Driver, mut session: Session, settings: &Settings) -> io::Result<Session> {
+    let stop = interrupt::flag();
+    let mut progress = Progress::new("probe", 0);
+    measure(driver, &mut session, |session| {
+        let (done, most) = session.progress();
+        progress.show(done, most, || progress_text(session, settings));
+        !stop.load(Ordering::Relaxed)
+    })?;
+    progress.finish();
+    Ok(session)
+}
+
+/// The exit status after Ctrl-C.
+fn interrupted(was: bool) -> Option<ExitCode> {
+    was.then(|| {
+        failure::error("interrupted");
+        ExitCode::from(INTERRUPTED)
+    })
 }
 
 fn tell<T: Serialize>(json: bool, outcome: &T, text: fn(&T) -> String) -> Result<(), Failure> {
@@ -95,14 +118,14 @@ fn exit_code(outcome: &Outcome) -> ExitCode {
     }
 }
 
-/// A progress bar on standard error, if that is a terminal.
-fn bar(runs: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
+/// The progress of a session, in words.
+fn progress_text(session: &Session, settings: &Settings) -> String {
+    let (done, most) = session.progress();
+    match (&settings.controllers, settings.runs) {
+        (Some(_), _) => format!("{done} of at most {most} trials"),
+        (None, Runs::UntilCertain { .. }) if settings.bursts.is_empty() => {
+            format!("{done} of at most {most} runs")
+        }
+        (None, _) => format!("{done} of {most} runs"),
     }
-    let bar = ProgressBar::new(runs);
-    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {eta} to go") {
-        bar.set_style(style);
-    }
-    bar
 }

@@ -6,8 +6,11 @@ use std::fs;
 use std::sync::Arc;
 use windlass_probe::cca::Library;
 use windlass_probe::dialogue::{Exchange, unescape};
-use windlass_probe::session::Family;
+use windlass_probe::session::{Family, Runs};
 use windlass_probe::{PARTS_POLITE, Settings, Test, tls};
+
+/// Runs of each test, at most, without `--runs`.
+const RUNS_MAX: u32 = 5;
 
 /// The settings of a measurement, without bursts. `tests` are those of `--tests`; `--split` replaces them.
 pub(super) fn settings(tests: &[Test], args: &MeasureArgs) -> Result<Settings, Failure> {
@@ -30,7 +33,7 @@ pub(super) fn settings(tests: &[Test], args: &MeasureArgs) -> Result<Settings, F
         tests: chosen,
         // Only `windlass probe` has an option for bursts. It fills them in.
         bursts: Vec::new(),
-        runs: args.runs,
+        runs: args.runs.map_or(Runs::UntilCertain { most: RUNS_MAX }, Runs::Exactly),
         acks: args.acks,
         timeout: args.timeout,
         patience: args.patience,
@@ -41,6 +44,8 @@ pub(super) fn settings(tests: &[Test], args: &MeasureArgs) -> Result<Settings, F
             _ => None,
         },
         user_agent: args.user_agent.clone(),
+        // Each command has an option of its own.
+        find_object: false,
         // --cca also reports how the controller answers marks: it asks which ECN the server speaks.
         ecn: args.ecn || args.cca,
         controllers: args.cca.then(library).transpose()?,

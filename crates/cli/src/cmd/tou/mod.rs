@@ -1,4 +1,6 @@
-//! `windlass tou`.
+//! `windlass tou`. `listen`, `connect` (`pipe`) and `perf` open a connection to an address. The commands
+//! in `session` name the other host by its key and reach it through a rendezvous; their `pipe` joins
+//! such a connection to standard input and output. `nat` and `rendezvous` serve them.
 
 mod address;
 pub(crate) mod args;
@@ -43,6 +45,7 @@ pub(crate) fn main(command: Tou) -> Result<ExitCode, Failure> {
             Perf::Client(args) => perf::client(&args),
         },
     }
+    // A connection does not end when its qlog file cannot be written: the command fails here instead.
     .and_then(|()| settings::qlog_written())
     .map(|()| ExitCode::SUCCESS)
 }

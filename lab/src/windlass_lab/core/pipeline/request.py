@@ -46,8 +46,8 @@ class Request:
         self.progress(f"left out: {names}: {reason}")
         self.left_out.append(f"{self.paper.id}/{names}: {reason}")
 
-    def refuse_options_of_tests(self) -> None:
-        """Raises `LabError` for an option that only the papers with named tests have."""
+    def refuse_real_scale_and_tests(self) -> None:
+        """Raises `LabError` for `--real`, `--scale` or `--tests`, which the paper does not have."""
         if self.real or self.scale != 1.0 or self.tests:
             raise LabError("--real is for ecn-proxy, --scale and --tests are for tou as well")
 

@@ -19,7 +19,7 @@ def reproduce(request: Request) -> tuple[dict, dict]:
     Where this machine cannot run testbeds, it leaves their experiments out and reports that.
     Raises `LabError` where it cannot start, `RunError` where a run fails.
     """
-    request.refuse_options_of_tests()
+    request.refuse_real_scale_and_tests()
     kernel, experiments = _on_kernel(request)
     return reproduce_request(request, experiments, [kernel] if kernel else [])
 

@@ -16,7 +16,8 @@ def reproduce(request: Request) -> tuple[dict, dict]:
     It leaves out servers that this machine cannot run, and reports why.
     Raises `LabError` where it cannot start, `RunError` where a run fails.
     """
-    request.refuse_options_of_tests()
+    # No experiment of this paper runs on real kernels, and none is a test with a name and a scale.
+    request.refuse_real_scale_and_tests()
     servers = Servers(request.windlass.path, request.runs or RUNS_OF_A_TEST)
     return reproduce_request(request, possible(request), [servers])
 

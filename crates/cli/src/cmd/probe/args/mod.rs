@@ -35,9 +35,13 @@ Examples:
   windlass probe tls://host:5000 --send @request.bin
 
 Each run is a connection: a GET, the first flight unacknowledged until it is in, then the ACKs of its \
-first segments in the parts of the test, then silence for the timeout, then a reset. The path should \
-name something large: an answer of less than twice the initial window tells little. Other dialogues ask \
+first segments in the parts of the test, then silence for the timeout, then a reset. A page of \
+HTTP that is too small for the tests is searched for a link to something larger, on the same server, with at \
+most five requests in all; robots.txt is obeyed. Without one, each connection asks for the page several times. \
+--no-search leaves both out. Other dialogues ask \
 for what their protocol gives to everybody, and with a short answer the probe announces a smaller MSS. \
+Each test runs two to five times: the probe stops after a round in which all \
+runs are measured and fit one verdict, and all first flights are equal. \
 docs/reference/probe.md explains the tests, the models and the words of the verdict. With https no \
 certificate is verified: the probe measures the host that answers.
 
@@ -59,7 +63,8 @@ Needs CAP_NET_RAW: root, or sudo setcap cap_net_raw+ep $(command -v windlass).
 
 Exit status: 0 the reaction is decided, two sizes are compared, or the controller is known; 1 failure \
 while working: not permitted, no sockets; 2 bad arguments; 3 measured, but undecided; 4 not measured: no \
-such host, refused, unreachable, silent, no HTTP, no such dialogue; 130 interrupted.";
+such host, refused, unreachable, silent, no HTTP, no such dialogue; 130 interrupted: what is known so far \
+is printed.";
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -78,6 +83,9 @@ pub(crate) struct Probe {
     #[arg(default_missing_value = "2,4,8,16,32,64", value_parser = whole::<u16>(2..=128))]
     #[arg(conflicts_with_all = ["tests", "split", "acks", "cca", "ecn"])]
     pub burst: Vec<u16>,
+    /// Measure the page as it is, and look for no larger object where it is too small
+    #[arg(long)]
+    pub no_search: bool,
     #[command(flatten)]
     pub how: MeasureArgs,
     /// Print a JSON object, with every run, instead of a table
@@ -148,10 +156,9 @@ pub(crate) struct MeasureArgs {
     /// How many segments to acknowledge so, the first ones
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<u16>(1..=64))]
     pub acks: u16,
-    /// Runs of each test
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    #[arg(value_parser = whole::<u32>(1..=1000))]
-    pub runs: u32,
+    /// Runs of each test [default: 2 to 5, until the answer is certain; with --burst 5]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=1000))]
+    pub runs: Option<u32>,
     /// How long to look on after the ACKs, so that retransmissions are seen
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_time)]
     pub timeout: Span,

@@ -11,8 +11,8 @@ pub(crate) const SURVEY_HELP: &str = "\
 Examples:
   windlass probe survey hosts.txt --dry-run                   # says what would be done, sends nothing
   windlass probe survey hosts.txt --out survey/ --contact 'https://example.org/survey, a@example.org'
-  windlass probe survey hosts.txt --tests A,C --runs 5 --rate 50 --out survey/ --exclude blocklist.txt
-  windlass probe survey hosts.txt --tests A,C --runs 5 --rate 50 --out survey/ --resume
+  windlass probe survey hosts.txt --rate 50 --out survey/ --exclude blocklist.txt
+  windlass probe survey hosts.txt --rate 50 --out survey/ --resume
 
 hosts.txt has a host or a URL a line, blocklist.txt a network (CIDR) or an address; what follows a blank \
 is a comment. Servers with the same address take turns, redirects are followed unless they lead to an \
@@ -24,8 +24,8 @@ hosts are done; after a kill --resume takes a torn row off and goes on with the 
 It wants the same hosts, tests and measuring; --rate, --under-way, --pause and --exclude may change.
 
 Ask before you probe what is not yours, and give owners a contact with --contact. A host is \
-asked for one page at a time, tests times runs in all, some ten to thirty packets each; put the \
-hosts of owners who object on the list of --exclude.
+asked for one page at a time, some ten to thirty packets each, for each test two to five times, until its \
+answer is certain, or --runs times; put the hosts of owners who object on the list of --exclude.
 
 Needs CAP_NET_RAW: root, or sudo setcap cap_net_raw+ep $(command -v windlass).
 
@@ -43,6 +43,10 @@ pub(crate) struct Survey {
     pub tests: Vec<Test>,
     #[command(flatten)]
     pub how: MeasureArgs,
+    /// Where a page is too small for the tests, look for a larger object among its links: up to four requests
+    /// more, robots.txt obeyed
+    #[arg(long)]
+    pub find_object: bool,
     /// New connections a second, at most, to all hosts together
     #[arg(long, value_name = "N", default_value = "50", value_parser = parse_connection_rate)]
     pub rate: f64,

@@ -9,12 +9,12 @@ use super::args::Survey as Args;
 use super::settings::settings;
 use crate::envelope::Document;
 use crate::failure::{self, Failure};
+use crate::progress::Progress;
 use crate::{interrupt, stdout};
-use indicatif::{ProgressBar, ProgressStyle};
 use os::Guesser;
 use results::Results;
 use std::collections::BTreeSet;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -35,7 +35,8 @@ const INTERRUPTED: u8 = 130;
 
 /// Runs `windlass probe survey`; returns the exit status.
 pub(crate) fn main(args: Args) -> Result<ExitCode, Failure> {
-    let settings = with_contact(settings(&args.tests, &args.how)?, args.contact.as_deref());
+    let settings = Settings { find_object: args.find_object, ..settings(&args.tests, &args.how)? };
+    let settings = with_contact(settings, args.contact.as_deref());
     let list = hosts::parse(&read(&args.file)?, settings.scheme)
         .map_err(|why| Failure::Input(format!("{}: {why}", args.file.display())))?;
     let exclusions = read_exclusions(&args)?;
@@ -83,7 +84,8 @@ fn run(
     let mut todo = Survey::new(list, &done, settings, pace, Arc::new(exclusions));
     drop(done);
     let mut keeper = Keeper {
-        bar: bar(count as u64, results.done().len() as u64),
+        progress: Progress::new("probe survey", results.done().len()),
+        count,
         results,
         guesser: args.os.then(Guesser::start).transpose().map_err(work)?,
         stop: interrupt::flag(),
@@ -112,7 +114,9 @@ fn run(
 struct Keeper {
     results: Results,
     guesser: Option<Guesser>,
-    bar: ProgressBar,
+    progress: Progress,
+    /// Hosts of the list.
+    count: usize,
     stop: Arc<AtomicBool>,
     shown: Instant,
 }
@@ -126,15 +130,16 @@ impl Keeper {
                 self.results.add(row, &runs)?;
             }
         }
-        self.bar.finish_and_clear();
+        self.progress.finish();
         Ok(())
     }
 
     fn show(&mut self, survey: &Survey) {
         if self.shown.elapsed() >= Duration::from_millis(200) {
             self.shown = Instant::now();
-            self.bar.set_position(self.results.done().len() as u64);
-            self.bar.set_message(format!("{} under way", survey.left().1));
+            let (done, count, under_way) = (self.results.done().len(), self.count, survey.left().1);
+            self.progress
+                .show(done, count, || format!("{done} of {count} hosts, {under_way} under way"));
         }
     }
 }
@@ -187,18 +192,4 @@ fn read_exclusions(args: &Args) -> Result<Exclusions, Failure> {
 fn read(path: &Path) -> Result<String, Failure> {
     let failure = |error: io::Error| Failure::Input(format!("{}: {error}", path.display()));
     text_file::read(path).map_err(failure)
-}
-
-/// A progress bar on standard error, if that is a terminal.
-fn bar(count: u64, done: u64) -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(count).with_position(done);
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} hosts, {msg}, {eta} to go");
-    if let Ok(style) = style {
-        bar.set_style(style);
-    }
-    bar.reset_eta();
-    bar
 }

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use windlass_probe::Settings;
-use windlass_probe::session::Family;
+use windlass_probe::session::{Family, Runs};
 use windlass_probe::survey::{HostRow, RunRow, journal};
 
 use crate::envelope::SCHEMA;
@@ -39,11 +39,14 @@ impl Manifest {
             Some(Family::V4) => "IPv4",
             Some(Family::V6) => "IPv6",
         };
+        let until_certain = matches!(settings.runs, Runs::UntilCertain { .. });
         let dialogue = [
             ("dialogue", settings.scheme.map(|scheme| scheme.name.to_owned())),
             ("send", Some(settings.exchange.send.escape_ascii().to_string())),
             ("until", settings.exchange.until.as_ref().map(ToString::to_string)),
             ("ecn", settings.ecn.then(|| "asked".to_owned())),
+            ("object", settings.find_object.then(|| "found".to_owned())),
+            ("runs_until", until_certain.then(|| "certain".to_owned())),
             ("measures", settings.controllers.as_ref().map(|_| "controllers".to_owned())),
         ];
         // Surveys from before these arguments have no such keys.
@@ -52,7 +55,7 @@ impl Manifest {
         });
         let arguments = [
             ("tests", tests.into()),
-            ("runs", settings.runs.into()),
+            ("runs", settings.runs.most().into()),
             ("acks", settings.acks.into()),
             ("timeout_ms", settings.timeout.as_millis_f64().into()),
             ("patience_ms", settings.patience.as_millis_f64().into()),
