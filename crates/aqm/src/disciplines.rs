@@ -4,8 +4,9 @@
 
 use crate::{
     CoDel, CoDelConfig, ConfigError, Custom, CustomConfig, DropReason, DropTail, DropTailConfig,
-    EarlyAction, FixedProbability, FixedProbabilityConfig, FqCoDel, FqCoDelConfig, Packet, Pie,
-    PieConfig, Queue, QueueFactory, Red, RedConfig, Sred, SredConfig, Stats, TcRed, TcRedConfig,
+    DualPi2, DualPi2Config, EarlyAction, FixedProbability, FixedProbabilityConfig, FqCoDel,
+    FqCoDelConfig, Packet, Pie, PieConfig, Queue, QueueFactory, Red, RedConfig, Sred, SredConfig,
+    Stats, TcRed, TcRedConfig,
 };
 use alloc::sync::Arc;
 use windlass_base::{BitRate, Rng, Time};
@@ -38,6 +39,8 @@ macro_rules! disciplines {
             CoDel(CoDelConfig) decides at dequeue: |config, _| CoDel::new(*config);
             /// Deficit round robin over flows, with Controlled Delay in each.
             FqCoDel(FqCoDelConfig) decides at dequeue: |config, _| FqCoDel::new(*config);
+            /// Two coupled queues, one of low latency.
+            DualPi2(DualPi2Config) decides at dequeue: |config, _| DualPi2::new(*config);
             /// A discipline from outside this crate.
             Custom(CustomConfig) decides at dequeue: |config, rate| Custom::new(config, rate);
         }
@@ -120,7 +123,7 @@ impl Config {
             Config::TcRed(config) => config.ecn,
             Config::CoDel(config) => config.params.ecn,
             Config::FqCoDel(config) => config.codel.ecn,
-            Config::Custom(_) => true,
+            Config::DualPi2(_) | Config::Custom(_) => true,
         }
     }
 
@@ -174,5 +177,31 @@ impl<P: Packet> Queue<P> for Discipline<P> {
 
     fn stats(&self) -> &Stats {
         each!(self, queue => queue.stats())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_that_only_drops_cannot_mark() {
+        for (action, marks) in [(EarlyAction::Mark, true), (EarlyAction::Drop, false)] {
+            let configs = [
+                Config::Red(RedConfig { action, ..RedConfig::default() }),
+                Config::Sred(SredConfig { action, ..SredConfig::default() }),
+                Config::FixedProbability(FixedProbabilityConfig {
+                    action,
+                    ..FixedProbabilityConfig::default()
+                }),
+                Config::Pie(PieConfig { mark_up_to: marks.then_some(0.1), ..PieConfig::default() }),
+                Config::TcRed(TcRedConfig { ecn: marks, ..TcRedConfig::default() }),
+            ];
+            for config in configs {
+                assert_eq!(config.can_mark(), marks, "{config:?}");
+            }
+        }
+        assert!(!Config::DropTail(DropTailConfig::default()).can_mark());
+        assert!(Config::DualPi2(DualPi2Config::default()).can_mark());
     }
 }

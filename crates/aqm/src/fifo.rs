@@ -79,6 +79,11 @@ impl<P: Packet> Fifo<P> {
         }
     }
 
+    /// The packet that has waited longest.
+    pub fn front(&self) -> Option<&P> {
+        self.packets.front()
+    }
+
     /// Takes the packet that has waited longest.
     pub fn pop(&mut self) -> Option<P> {
         let packet = self.packets.pop_front()?;

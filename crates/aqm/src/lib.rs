@@ -1,5 +1,5 @@
 //! Queue disciplines, as links and routers have them. [`Discipline`] lists them, with RED, CoDel,
-//! FQ-CoDel and PIE among them.
+//! FQ-CoDel, PIE and DualPI2 among them.
 //!
 //! The crate does no I/O. Time and randomness are arguments, so one discipline serves a simulated
 //! link and a real one.
@@ -87,6 +87,7 @@ mod codel;
 mod custom;
 mod disciplines;
 mod drop_tail;
+mod dual_pi2;
 mod error;
 mod fifo;
 mod fixed_probability;
@@ -105,6 +106,7 @@ pub use codel::{CoDel, CoDelConfig, CoDelParams};
 pub use custom::{Custom, CustomConfig, CustomQueue, QueueFactory, Ticket};
 pub use disciplines::{Config, Discipline};
 pub use drop_tail::{DropTail, DropTailConfig};
+pub use dual_pi2::{Decides, DualPi2, DualPi2Config, LowLatency, Overload, Step};
 pub use error::ConfigError;
 pub use fifo::{EarlyAction, Fifo};
 pub use fixed_probability::{FixedProbability, FixedProbabilityConfig};

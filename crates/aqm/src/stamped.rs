@@ -1,4 +1,4 @@
-//! A packet with its arrival time, for CoDel, FQ-CoDel and PIE.
+//! A packet with its arrival time, for CoDel, FQ-CoDel, PIE and DualPI2.
 
 use crate::Packet;
 use windlass_base::{Ecn, Time};

@@ -8,7 +8,8 @@ use windlass_base::Ecn;
 pub enum DropReason {
     /// The queue was at its limit.
     Full,
-    /// The queue chose the packet at random on arrival, to signal congestion (RED and PIE).
+    /// The queue chose the packet at random, to signal congestion: on arrival (RED and PIE) or when its turn came
+    /// (DualPI2).
     Early,
     /// RED's average was above its upper threshold.
     AboveMax,

@@ -1,4 +1,5 @@
-//! The receiver's side of ECN, seen from outside (RFC 3168 §6.1.3, Hamann 1999, §3.1).
+//! The receiver's side of ECN, seen from outside (RFC 3168 §6.1.3; Hamann 1999, §3.1; RFC 8257
+//! §3.2).
 
 use windlass_base::Ecn;
 use windlass_tcp::config::EcnEcho;
@@ -11,16 +12,23 @@ pub(crate) struct Echo {
     marks: u64,
     /// A mark was taken in, and nothing was acknowledged since.
     due: bool,
+    /// With DCTCP's echo: whether the data since the last ACK had no CE, and whether it had.
+    states: [bool; 2],
+    /// Whether the last data had CE.
+    last: bool,
 }
 
 impl Echo {
     pub(crate) fn new(policy: EcnEcho) -> Echo {
-        Echo { policy, marks: 0, due: false }
+        Echo { policy, marks: 0, due: false, states: [true, false], last: false }
     }
 
     /// A packet arrived; `taken` if its data was new and in order.
     pub(crate) fn arrived(&mut self, segment: &Segment, ecn: Ecn, taken: bool) {
-        if ecn == Ecn::Ce {
+        if self.policy == EcnEcho::Dctcp && segment.payload_len > 0 {
+            self.last = ecn == Ecn::Ce;
+            self.states[usize::from(self.last)] = true;
+        } else if ecn == Ecn::Ce {
             self.marks += 1;
             self.due |= taken;
         } else if segment.flags.contains(Flags::CWR) && self.policy == EcnEcho::UntilCwr {
@@ -33,6 +41,13 @@ impl Echo {
 
     /// A segment with an ACK leaves.
     pub(crate) fn acknowledged(&mut self, echo: bool) -> Result<(), String> {
+        if self.policy == EcnEcho::Dctcp {
+            let is_of_data = core::mem::take(&mut self.states)[usize::from(echo)];
+            self.states[usize::from(self.last)] = true;
+            return is_of_data
+                .then_some(())
+                .ok_or("no data had the state of CE of this ACK".into());
+        }
         if echo && self.marks == 0 {
             return Err("an ECN echo without a mark".into());
         }

@@ -53,6 +53,20 @@ fn a_strange_answer_is_hidden_and_the_connection_left_alone() {
     }
 }
 
+/// Linux takes a SYN with a codepoint for one whose path is broken, and answers it without ECN.
+#[test]
+fn a_syn_with_half_a_request_or_with_a_codepoint_is_left_alone() {
+    let plain = || syn(Flags::empty(), ISN, all_options());
+    let half = [Flags::ECE, Flags::CWR].map(|flags| syn(flags, ISN, all_options()));
+    let marked = [1, 2, 3].map(|codepoint| Packet { codepoint, ..plain() });
+    for packet in half.into_iter().chain(marked) {
+        let mut watch = Watch::new(Policy::default());
+        let (edit, out) = watch.pass(&packet, Side::Host);
+        assert_eq!(out.forward[0].flags, packet.flags, "{packet:?}");
+        assert_eq!((edit.events, watch.flow.reason()), (Events::BYPASS, Reason::StrangeHandshake));
+    }
+}
+
 #[test]
 fn a_host_that_asks_for_ecn_or_accecn_itself_is_never_touched() {
     for ae in [0, 1] {

@@ -4,7 +4,7 @@ use crate::any_kind::{AnyKind, KnownKinds};
 use crate::registry::{Context, Kind, Registry};
 use crate::units::NoSettingsKeys;
 use std::sync::Arc;
-use windlass_keys::{Choice, Located, choice, keys};
+use windlass_keys::{Choice, Located, Probability, choice, keys};
 use windlass_tcp::Profile;
 use windlass_tcp::cc::{self, ControllerFactory};
 
@@ -21,6 +21,8 @@ choice! {
         Vegas(NoSettingsKeys) = "vegas",
         /// CUBIC (RFC 9438).
         Cubic(NoSettingsKeys) = "cubic",
+        /// DCTCP (RFC 8257), whose receiver has `echo = "dctcp"`.
+        Dctcp(DctcpKeys) = "dctcp",
         /// New-ECN (Hamann 1999).
         NewEcn(NewEcnKeys) = "new-ecn",
         /// Reno whose rate grows alike for all round-trip times (Floyd 1991), for experiments.
@@ -48,6 +50,14 @@ keys! {
         /// The window grows by this times SRTT squared in each round trip, in segments per square
         /// second. Default: 16.
         gain: Option<f64>,
+    }
+}
+
+keys! {
+    /// Parameters of DCTCP.
+    struct DctcpKeys {
+        /// Weight of a window of data in the estimate of the marked share. Default: 0.0625.
+        gain: Option<Probability>,
     }
 }
 
@@ -84,6 +94,11 @@ pub(crate) fn factory(
         Some(AnyKind::Known(ControllerKeys::ConstantIncrease(keys))) => {
             let mut factory = cc::ConstantIncrease::default();
             factory.gain = keys.gain.unwrap_or(factory.gain);
+            return Some(Arc::new(factory));
+        }
+        Some(AnyKind::Known(ControllerKeys::Dctcp(keys))) => {
+            let mut factory = cc::Dctcp::default();
+            factory.gain = keys.gain.map_or(factory.gain, |gain| gain.0);
             return Some(Arc::new(factory));
         }
         // The others have no settings.

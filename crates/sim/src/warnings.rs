@@ -42,6 +42,8 @@ fn obstacle(
         Some("its sender does not use ECN (key ecn)")
     } else if !flow.receiver.ecn.enabled && !helped {
         Some("its receiver does not take ECN (key receiver.ecn)")
+    } else if flow.sender.congestion.echo().is_some_and(|echo| echo != flow.receiver.ecn.echo) {
+        Some("its receiver echoes them in another way (key receiver.echo)")
     } else if !marked() && !scenario.middleboxes.iter().any(may_mark) {
         Some("no queue on its path marks packets")
     } else {

@@ -181,3 +181,17 @@ fn a_controller_without_the_marks_that_it_needs_is_a_warning() {
     assert!(text(warnings(red(), false, true)).contains("its sender does not use ECN"));
     assert!(text(warnings(red(), true, false)).contains("its receiver does not take ECN"));
 }
+
+#[test]
+fn a_receiver_whose_echo_the_controller_does_not_read_is_a_warning() {
+    let mut scenario = shared(red());
+    let flow = &mut scenario.flows[0];
+    for config in [&mut flow.sender, &mut flow.receiver] {
+        config.congestion = windlass_tcp::cc::by_name("dctcp").expect("a known controller");
+        config.ecn.enabled = true;
+    }
+    let text = summary(&scenario).warnings.join("\n");
+    assert!(text.contains("dctcp waits for ECN marks, but its receiver echoes"), "{text}");
+    scenario.flows[0].receiver.ecn.echo = windlass_tcp::config::EcnEcho::Dctcp;
+    assert!(summary(&scenario).warnings.is_empty());
+}

@@ -2,6 +2,7 @@
 
 mod codel;
 mod drop_tail;
+mod dual_pi2;
 mod fq_codel;
 mod harness;
 mod pie;

@@ -160,7 +160,7 @@ fn draw_features(rng: &mut Rng, config: &mut Config, hystart: &mut bool) {
     ] {
         vary(rng, option);
     }
-    config.ecn.echo = pick(rng, &[EcnEcho::UntilCwr, EcnEcho::OncePerCe]);
+    config.ecn.echo = pick(rng, &[EcnEcho::UntilCwr, EcnEcho::OncePerCe, EcnEcho::Dctcp]);
     if rng.chance(0.5) {
         config.acks.policy = match rng.below(4) {
             0 => AckPolicy::Immediate,

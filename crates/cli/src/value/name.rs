@@ -65,7 +65,7 @@ pub(crate) fn parse_rto_rule(text: &str) -> Result<RtoRule, String> {
 }
 
 pub(crate) fn echo_names() -> Vec<&'static str> {
-    vec!["until-cwr", "once-per-ce"]
+    vec!["until-cwr", "once-per-ce", "dctcp"]
 }
 
 /// How marks are echoed, under the names of scenario files.
@@ -73,6 +73,7 @@ pub(crate) fn parse_echo(text: &str) -> Result<EcnEcho, String> {
     match text {
         "until-cwr" => Ok(EcnEcho::UntilCwr),
         "once-per-ce" => Ok(EcnEcho::OncePerCe),
+        "dctcp" => Ok(EcnEcho::Dctcp),
         _ => Err(expected_one_of(text, &echo_names())),
     }
 }

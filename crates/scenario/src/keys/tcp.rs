@@ -198,5 +198,7 @@ words! {
         UntilCwr = "until-cwr",
         /// In one ACK for each CE packet (New-ECN).
         OncePerCe = "once-per-ce",
+        /// In the ACKs of packets with CE (DCTCP).
+        Dctcp = "dctcp",
     }
 }

@@ -4,6 +4,7 @@
 mod action;
 mod codel;
 mod droptail;
+mod dual_pi2;
 mod fixed_probability;
 mod fq_codel;
 mod pie;
@@ -60,6 +61,8 @@ disciplines! {
     FqCoDel(fq_codel::FqCoDelKeys) = "fq-codel",
     /// PIE (RFC 8033).
     Pie(pie::PieKeys) = "pie",
+    /// DualPI2 (RFC 9332).
+    DualPi2(dual_pi2::DualPi2Keys) = "dualpi2",
     /// RED as Linux has it: the parameters of `tc red`, the arithmetic of its kernel.
     TcRed(tc_red::TcRedKeys) = "tc-red",
 }

@@ -182,6 +182,7 @@ fn receiver(mut config: Config, keys: Option<&ReceiverKeys>, context: &mut Conte
     let echo = keys.echo.map(|echo| match echo {
         EchoKeys::UntilCwr => EcnEcho::UntilCwr,
         EchoKeys::OncePerCe => EcnEcho::OncePerCe,
+        EchoKeys::Dctcp => EcnEcho::Dctcp,
     });
     set(&mut config.ecn.enabled, keys.ecn);
     set(&mut config.ecn.echo, echo);

@@ -114,7 +114,7 @@ fn one_clear_message_for_each_mistake() {
             "profile = \"rfc5681\"",
             "controller = { beta = 16 }",
             "x.toml:6:14: defaults.controller.kind: missing: expected the kind of a congestion \
-             controller (tahoe, reno, newreno, vegas, cubic, new-ecn, constant-increase, none)",
+             controller (tahoe, reno, newreno, vegas, cubic, dctcp, new-ecn, constant-increase, none)",
         ),
         (
             "queue = \"marking\"",
@@ -134,7 +134,7 @@ fn one_clear_message_for_each_mistake() {
             "x.toml:7:1: queues.red: \"red\" is the name of a kind; choose another name\n\
              x.toml:11:58: dumbbell.bottleneck.queue: expected the name of a queue (droptail, red, \
              adaptive-red, self-configuring-red, sred, fixed-probability, codel, fq-codel, pie, \
-             tc-red), found \"marking\"",
+             dualpi2, tc-red), found \"marking\"",
         ),
         (
             "start = \"1s\" }",

@@ -11,6 +11,7 @@
 mod ack_trains;
 mod constant_increase;
 mod cubic;
+mod dctcp;
 mod exit;
 mod hystart;
 mod new_ecn;
@@ -27,6 +28,7 @@ mod tests;
 
 pub use constant_increase::ConstantIncrease;
 pub use cubic::Cubic;
+pub use dctcp::Dctcp;
 pub use exit::HyStart;
 pub use new_ecn::NewEcn;
 pub use new_reno::NewReno;
@@ -38,6 +40,7 @@ pub use tahoe::Tahoe;
 pub use vegas::Vegas;
 pub use window::Window;
 
+use crate::config::EcnEcho;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
@@ -99,6 +102,16 @@ pub trait Controller: fmt::Debug + Send {
         [0.0; TRACE_VALUES]
     }
 
+    /// Whether the engine is to call [`Controller::on_marks`]. Asked once, at the beginning; it costs each ACK
+    /// some instructions.
+    fn counts_marks(&self) -> bool {
+        false
+    }
+
+    /// An ACK arrived, with an ECN echo or without. Called for every ACK that delivers data, before the engine
+    /// reacts to its echo, if [`Controller::counts_marks`].
+    fn on_marks(&mut self, _: &Marks) {}
+
     /// A copy to restore if the next reduction turns out to have been unnecessary
     /// ([`RecoveryConfig::undo`](crate::config::RecoveryConfig::undo)). `None`: reductions of this controller are final.
     fn snapshot(&self) -> Option<Box<dyn Controller>> {
@@ -143,6 +156,11 @@ pub trait ControllerFactory: fmt::Debug + Send + Sync {
     /// come warns its user.
     fn needs_marks(&self) -> bool {
         false
+    }
+
+    /// The echo that the controller needs of its receiver; `None` if any will do.
+    fn echo(&self) -> Option<EcnEcho> {
+        None
     }
 
     /// A new controller, for the beginning of a connection.
@@ -244,6 +262,30 @@ impl Ack {
     }
 }
 
+/// The data that an ACK reports as delivered, and how much of it was marked.
+#[derive(Copy, Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Marks {
+    /// When the ACK arrived.
+    pub now: Time,
+    /// Bytes acknowledged or SACKed for the first time.
+    pub delivered: u64,
+    /// Bytes of these that count as marked: all, if the ACK has an ECN echo (RFC 8257 §3.3).
+    pub marked: u64,
+    /// Bytes of the stream acknowledged so far, by this ACK too.
+    pub acked_total: u64,
+    /// Bytes of the stream sent so far.
+    pub sent_total: u64,
+}
+
+impl Marks {
+    /// An ACK at `now` of `bytes`, marked or not, that were all in flight. For tests of controllers.
+    pub fn new(now: Time, bytes: u64, marked: bool) -> Marks {
+        let marked = if marked { bytes } else { 0 };
+        Marks { now, delivered: bytes, marked, acked_total: bytes, sent_total: bytes }
+    }
+}
+
 /// A congestion signal.
 #[derive(Copy, Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -317,6 +359,7 @@ controllers! {
     "newreno" => NewReno,
     "vegas" => Vegas::default(),
     "cubic" => Cubic::default(),
+    "dctcp" => Dctcp::default(),
     "new-ecn" => NewEcn::default(),
     "none" => NoControl,
 }

@@ -161,7 +161,7 @@ pub enum ReductionBase {
     FlightSize,
 }
 
-/// How a receiver echoes CE (RFC 3168 §6.1.3; Hamann 1999, section 3.1).
+/// How a receiver echoes CE (RFC 3168 §6.1.3; Hamann 1999, section 3.1; RFC 8257 §3.2).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum EcnEcho {
     /// ECE in every ACK from a CE until a CWR arrives.
@@ -169,6 +169,9 @@ pub enum EcnEcho {
     /// ECE in one ACK for each CE packet. If several CE packets arrive before an ACK leaves, that
     /// one ACK echoes all of them.
     OncePerCe,
+    /// ECE in every ACK of data that came with CE, and in no other (RFC 8257 §3.2). An ACK that is delayed leaves
+    /// before data with another state is acknowledged.
+    Dctcp,
 }
 
 /// When a receiver acknowledges data that arrives in order. Any other data is acknowledged at once.

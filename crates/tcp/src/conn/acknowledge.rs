@@ -2,7 +2,7 @@
 
 use super::emit::{milliseconds, timestamp};
 use super::{Connection, Event, State};
-use crate::cc::Ack;
+use crate::cc::{Ack, Marks};
 use crate::config::Growth;
 use crate::deadline::Deadline;
 use crate::recovery::{Phase, Timed};
@@ -48,7 +48,8 @@ impl Connection {
             && !segment.flags.intersects(Flags::SYN | Flags::ECE)
             && segment.options.sack.is_empty()
             && !self.options.rack
-            && !self.options.prr;
+            && !self.options.prr
+            && !self.options.counts_marks;
         let ack = segment.ack.unwrap_near(self.tx.isn, self.tx.una)?;
         (plain && self.tx.una < ack && ack <= self.tx.max).then_some(ack)
     }
@@ -155,6 +156,9 @@ impl Connection {
         let Sacked { news: newly_sacked, end: sacked_end } =
             if has_blocks { self.take_sack_blocks(now, segment, highest) } else { Sacked::NONE };
         let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
+        if self.options.counts_marks {
+            self.count_marks(now, ack, newly_sacked, echo);
+        }
         // An ACK whose echo reduced the window does not open it (RFC 3168 §6.1.2).
         let held = echo && {
             let stale = self.is_stale_echo(ack);
@@ -198,6 +202,22 @@ impl Connection {
         // The peer answers its probes: they may go on (RFC 1122 §4.2.2.17).
         if self.timers.persist.is_set() {
             self.timers.retries = 0;
+        }
+    }
+
+    /// Tells the controller how much of the data that an ACK delivers was marked.
+    fn count_marks(&mut self, now: Time, ack: u64, newly_sacked: u64, echo: bool) {
+        let advance = ack.saturating_sub(self.tx.una);
+        let sacked = self.recovery.scoreboard.sacked().covered(self.tx.una..ack.max(self.tx.una));
+        let delivered = advance - sacked + newly_sacked;
+        if delivered > 0 {
+            self.congestion.on_marks(&Marks {
+                now,
+                delivered,
+                marked: if echo { delivered } else { 0 },
+                acked_total: ack - 1,
+                sent_total: self.tx.max - 1,
+            });
         }
     }
 

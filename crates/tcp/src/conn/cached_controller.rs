@@ -2,7 +2,8 @@
 //! (`congestion`) and to take a reduction back (`undo`).
 
 use crate::cc::{
-    Ack, Congestion, Controller, ControllerState, Engine, FastRecovery, TRACE_VALUES, TraceValue,
+    Ack, Congestion, Controller, ControllerState, Engine, FastRecovery, Marks, TRACE_VALUES,
+    TraceValue,
 };
 use alloc::boxed::Box;
 use windlass_base::Ecn;
@@ -42,6 +43,15 @@ impl CachedController {
     pub(super) fn on_congestion(&mut self, congestion: &Congestion) {
         self.controller.on_congestion(congestion);
         self.refresh();
+    }
+
+    pub(super) fn counts_marks(&self) -> bool {
+        self.controller.counts_marks()
+    }
+
+    /// A controller's reaction to marks is [`CachedController::on_congestion`]; counting them changes no window.
+    pub(super) fn on_marks(&mut self, marks: &Marks) {
+        self.controller.on_marks(marks);
     }
 
     pub(super) fn on_idle_restart(&mut self, restart: u64) {

@@ -47,8 +47,23 @@ impl Connection {
             self.signals |= Signals::CE;
         }
         let cwr = segment.flags.contains(Flags::CWR);
+        if self.rx.echo.changes_with(ce) {
+            self.acknowledge_what_came_before();
+        }
         self.rx.echo.data(ce, cwr);
         if (ce || cwr) && self.config.acks.marks_at_once {
+            self.rx.acks.send_ack_now();
+        }
+    }
+
+    /// RFC 8257 §3.2: data before a change of DCTCP.CE is acknowledged with the old state. The data that changes it
+    /// is acknowledged at once, too, as in Linux.
+    fn acknowledge_what_came_before(&mut self) {
+        let nxt = self.rx.reassembly.nxt();
+        if self.rx.last_ack_sent < nxt {
+            self.rx.acks.acknowledge_first(nxt);
+            self.rx.echo.keep_for_one();
+        } else {
             self.rx.acks.send_ack_now();
         }
     }

@@ -231,9 +231,10 @@ impl Connection {
     fn new(config: Config, state: State, isn: SeqNumber) -> Connection {
         let mss = u32::from(config.mss);
         let params = controller_params(&config, mss);
+        let congestion = CachedController::new(config.congestion.build(&params));
         Connection {
             state,
-            options: HotOptions::of(&config),
+            options: HotOptions::of(&config, &congestion),
             tx: Sender::new(isn, sampling(&config)),
             rx: Receiver {
                 discards: false,
@@ -246,7 +247,7 @@ impl Connection {
                 ts_recent_at: Time::ZERO,
                 last_ack_sent: 0,
             },
-            congestion: CachedController::new(config.congestion.build(&params)),
+            congestion,
             rtt: RttEstimator::new(config.timers.clock, config.timers.rto),
             recovery: Recovery::new(),
             agreed: Agreed { mss, ..Agreed::default() },

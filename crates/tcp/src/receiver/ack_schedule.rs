@@ -23,6 +23,8 @@ pub(crate) struct AckSchedule {
     /// The application usually answers incoming data, and the answer carries the ACK.
     answers: bool,
     last_data: Time,
+    /// The next ACK acknowledges only the data before this position.
+    first: Option<u64>,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -53,7 +55,14 @@ impl AckSchedule {
             ended: false,
             answers: false,
             last_data: Time::ZERO,
+            first: None,
         }
+    }
+
+    /// Makes an ACK of the data before `position` due at once, and another one of the rest.
+    pub(crate) fn acknowledge_first(&mut self, position: u64) {
+        self.first = Some(position);
+        self.send_pure_ack_now();
     }
 
     /// Schedules the ACK of `bytes` of data in order, in one segment or several coalesced ones.
@@ -155,7 +164,7 @@ impl AckSchedule {
 
     /// An ACK is due before the next segment of the same batch is handled.
     pub(crate) fn is_due_within_batch(&self) -> bool {
-        self.is_due() && self.policy.acknowledges_within_batches()
+        self.is_due() && (self.first.is_some() || self.policy.acknowledges_within_batches())
     }
 
     pub(crate) fn is_pure_ack_due(&self) -> bool {
@@ -165,6 +174,9 @@ impl AckSchedule {
     /// The number to acknowledge next, between the last one sent and `nxt`: `nxt` itself unless
     /// ACKs are split.
     pub(crate) fn next_ack(&self, last_sent: u64, nxt: u64) -> u64 {
+        if let Some(first) = self.first {
+            return first;
+        }
         match self.parts_left {
             0 | 1 => nxt,
             // The same number twice would be a duplicate ACK.
@@ -174,6 +186,9 @@ impl AckSchedule {
 
     /// Records that an ACK for `ack` was sent.
     pub(crate) fn sent(&mut self, ack: u64, nxt: u64) {
+        if self.first.take().is_some() && ack < nxt {
+            return self.due = Due::Now;
+        }
         self.parts_left = self.parts_left.saturating_sub(1);
         // ACK division: the next part acknowledges more of the same data.
         if self.parts_left > 0 && ack < nxt {

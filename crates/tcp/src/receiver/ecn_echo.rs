@@ -11,32 +11,57 @@ pub(crate) struct EcnEchoState {
     acks: u8,
     /// The next ACKs, so many of them, have ECE.
     owed: u8,
+    /// DCTCP.CE: the last data had CE (RFC 8257 §3.2).
+    ce: bool,
+    /// DCTCP.CE as it was, for the ACK of the data before its change.
+    before_change: Option<bool>,
 }
 
 impl EcnEchoState {
     pub(crate) fn new(config: &EcnConfig) -> EcnEchoState {
-        EcnEchoState { policy: config.echo, acks: config.echo_acks.max(1), owed: 0 }
+        EcnEchoState {
+            policy: config.echo,
+            acks: config.echo_acks.max(1),
+            owed: 0,
+            ce: false,
+            before_change: None,
+        }
     }
 
     /// Takes the marks of a data packet. CWR ends the echo of older marks; a CE mark on the same
     /// packet begins a new echo (RFC 3168 §6.1.3).
     pub(crate) fn data(&mut self, ce: bool, cwr: bool) {
         match self.policy {
+            EcnEcho::Dctcp => self.ce = ce,
             _ if ce => self.owed = self.acks,
             EcnEcho::UntilCwr if cwr => self.owed = 0,
             EcnEcho::UntilCwr | EcnEcho::OncePerCe => {}
         }
     }
 
+    /// True if a data packet with or without CE changes DCTCP.CE: data before it is to be acknowledged by an ACK
+    /// of its own, with the old state (RFC 8257 §3.2).
+    pub(crate) fn changes_with(&self, ce: bool) -> bool {
+        self.policy == EcnEcho::Dctcp && self.ce != ce
+    }
+
+    /// Keeps the present state for one ACK.
+    pub(crate) fn keep_for_one(&mut self) {
+        self.before_change = Some(self.ce);
+    }
+
     /// True if only one segment may carry the next echo: a run of several would repeat it.
     pub(crate) fn is_for_one(&self) -> bool {
-        self.owed > 0 && self.policy == EcnEcho::OncePerCe
+        self.before_change.is_some() || (self.owed > 0 && self.policy == EcnEcho::OncePerCe)
     }
 
     /// Whether the ACK sent now carries ECE. One ACK echoes all marks that arrived before it. Many
     /// marks may arrive before one ACK (coalesced datagrams have one ACK); with an echo for each of
     /// them, old marks would reduce the window once per round trip.
     pub(crate) fn take(&mut self) -> bool {
+        if self.policy == EcnEcho::Dctcp {
+            return self.before_change.take().unwrap_or(self.ce);
+        }
         let echo = self.owed > 0;
         // Hamann 1999, section 3.1: one echo for each CE; footnote 13: several.
         if self.policy == EcnEcho::OncePerCe {
@@ -75,6 +100,21 @@ mod tests {
         assert!(!echo.take());
         echo.data(true, true);
         assert!(echo.take(), "a mark on the packet with CWR is news");
+    }
+
+    #[test]
+    fn rfc8257_an_ack_has_the_state_of_its_data() {
+        let mut echo = state(EcnEcho::Dctcp, 1);
+        assert!(!echo.changes_with(false) && echo.changes_with(true));
+        echo.keep_for_one();
+        echo.data(true, false);
+        assert!(echo.is_for_one());
+        assert_eq!([0; 3].map(|_| echo.take()), [false, true, true]);
+        // CWR means nothing.
+        echo.data(true, true);
+        assert!(echo.take() && !echo.changes_with(true));
+        echo.data(false, false);
+        assert!(!echo.take());
     }
 
     #[test]

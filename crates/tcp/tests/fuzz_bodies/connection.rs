@@ -335,7 +335,11 @@ fn config(input: &mut Input) -> Config {
             interval: Span::from_secs(5),
             probes: 3,
         });
-        c.ecn.echo = if bit(7) { EcnEcho::OncePerCe } else { EcnEcho::UntilCwr };
+        c.ecn.echo = match (bit(7), bit(5)) {
+            (false, _) => EcnEcho::UntilCwr,
+            (true, false) => EcnEcho::OncePerCe,
+            (true, true) => EcnEcho::Dctcp,
+        };
         c.acks.policy = ack_policy(input.byte());
         c.buffers.send = 1 << (8 + input.byte() % 9);
         c.buffers.receive = 1 << (8 + input.byte() % 13);

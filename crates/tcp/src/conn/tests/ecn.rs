@@ -1,9 +1,10 @@
 //! RFC 3168 §6.1, and the differences of ns-2.
 
 use super::script::{Script, plain, with_controller};
-use crate::config::EcnEcho;
+use crate::config::{AckPolicy, EcnEcho};
 use crate::{Config, Profile};
 use alloc::vec::Vec;
+use windlass_base::Span;
 
 fn ecn() -> Config {
     plain().with(|c| {
@@ -90,6 +91,31 @@ fn hamann_1999_one_echo_for_each_ce() {
     s.recv(". 1001:2001 ack 1 ect0");
     s.recv(". 2001:3001 ack 1 ce");
     s.expect(&["E. 1 ack 1001", ". 1 ack 2001", "E. 1 ack 3001"]);
+}
+
+/// RFC 8257 §3.2: an ACK reports either marked or unmarked data, also where it is delayed.
+#[test]
+fn rfc8257_data_before_a_change_of_ce_is_acknowledged_with_the_old_state() {
+    let delayed = AckPolicy::Delayed { max: Span::from_millis(200) };
+    let mut s = Script::established(ecn().with(|c| {
+        c.ecn.echo = EcnEcho::Dctcp;
+        c.acks.policy = delayed;
+    }));
+    s.recv(". 1:1001 ack 1 ect0");
+    s.expect_nothing();
+    s.recv(". 1001:2001 ack 1 ce");
+    s.expect(&[". 1 ack 1001", "E. 1 ack 2001"]);
+    s.recv(". 2001:3001 ack 1 ce");
+    s.expect_nothing();
+    s.recv(". 3001:4001 ack 1 ce");
+    s.expect(&["E. 1 ack 4001"]);
+    s.recv("W. 4001:5001 ack 1 ce");
+    s.expect_nothing();
+    s.recv(". 5001:6001 ack 1 ect0");
+    s.expect(&["E. 1 ack 5001", ". 1 ack 6001"]);
+    // Nothing waits: the change is reported by one ACK.
+    s.recv(". 6001:7001 ack 1 ce");
+    s.expect(&["E. 1 ack 7001"]);
 }
 
 #[test]
