@@ -129,6 +129,7 @@ pub mod cc;
 pub mod config;
 pub mod conn;
 mod deadline;
+mod ecn_echo;
 pub mod observer;
 mod range_set;
 mod receiver;

@@ -2,7 +2,7 @@ use super::{
     Ack, Congestion, CongestionCause, Controller, ControllerFactory, Marks, Params, TRACE_VALUES,
     Window,
 };
-use crate::config::EcnEcho;
+use crate::ecn_echo::EcnEcho;
 use alloc::boxed::Box;
 
 /// DCTCP (RFC 8257): Reno whose reduction after marks is half the share of marked data, smoothed. It is for

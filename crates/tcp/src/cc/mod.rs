@@ -40,7 +40,7 @@ pub use tahoe::Tahoe;
 pub use vegas::Vegas;
 pub use window::Window;
 
-use crate::config::EcnEcho;
+use crate::ecn_echo::EcnEcho;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;

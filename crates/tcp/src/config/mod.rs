@@ -20,6 +20,7 @@ mod profile;
 #[cfg(test)]
 mod tests;
 
+pub use crate::ecn_echo::EcnEcho;
 pub use groups::{
     AckConfig, BufferConfig, EcnConfig, ExtensionConfig, GrowthConfig, RecoveryConfig, SendConfig,
     TimerConfig, WindowConfig,
@@ -159,19 +160,6 @@ pub enum ReductionBase {
     Window,
     /// FlightSize, the data sent and not acknowledged (RFC 5681 §3.1), at most cwnd.
     FlightSize,
-}
-
-/// How a receiver echoes CE (RFC 3168 §6.1.3; Hamann 1999, section 3.1; RFC 8257 §3.2).
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum EcnEcho {
-    /// ECE in every ACK from a CE until a CWR arrives.
-    UntilCwr,
-    /// ECE in one ACK for each CE packet. If several CE packets arrive before an ACK leaves, that
-    /// one ACK echoes all of them.
-    OncePerCe,
-    /// ECE in every ACK of data that came with CE, and in no other (RFC 8257 §3.2). An ACK that is delayed leaves
-    /// before data with another state is acknowledged.
-    Dctcp,
 }
 
 /// When a receiver acknowledges data that arrives in order. Any other data is acknowledged at once.

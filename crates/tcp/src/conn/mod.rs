@@ -35,7 +35,7 @@ pub use events::{Error, Event};
 use crate::cc::Params;
 use crate::config::RttSampling;
 use crate::observer::Observer;
-use crate::receiver::{AckSchedule, EcnEchoState, Reassembly, ReceiveWindow, Receiver};
+use crate::receiver::Receiver;
 use crate::recovery::{Recovery, RttEstimator};
 use crate::segment::Segment;
 use crate::{Config, Flags, SeqNumber};
@@ -236,17 +236,7 @@ impl Connection {
             state,
             options: HotOptions::of(&config, &congestion),
             tx: Sender::new(isn, sampling(&config)),
-            rx: Receiver {
-                discards: false,
-                isn: SeqNumber(0),
-                reassembly: Reassembly::new(),
-                window: ReceiveWindow::new(config.buffers.receive),
-                acks: AckSchedule::new(config.acks.policy),
-                echo: EcnEchoState::new(&config.ecn),
-                ts_recent: None,
-                ts_recent_at: Time::ZERO,
-                last_ack_sent: 0,
-            },
+            rx: Receiver::new(&config),
             congestion,
             rtt: RttEstimator::new(config.timers.clock, config.timers.rto),
             recovery: Recovery::new(),

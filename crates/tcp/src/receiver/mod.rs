@@ -5,12 +5,12 @@ mod ecn_echo;
 mod reassembly;
 mod window;
 
-pub(crate) use ack_schedule::AckSchedule;
-pub(crate) use ecn_echo::EcnEchoState;
+use ack_schedule::AckSchedule;
+use ecn_echo::EcnEchoState;
 pub(crate) use reassembly::{Arrival, Reassembly};
 pub(crate) use window::{ReceiveWindow, shift_for};
 
-use crate::SeqNumber;
+use crate::{Config, SeqNumber};
 use windlass_base::Time;
 
 /// The variables of the receiving side (RFC 9293 §3.3.1). Positions: 0 is the peer's SYN, 1 the
@@ -36,4 +36,21 @@ pub(crate) struct Receiver {
     pub(crate) discards: bool,
     /// The data that has arrived.
     pub(crate) reassembly: Reassembly,
+}
+
+impl Receiver {
+    /// The receiving side before the peer's SYN.
+    pub(crate) fn new(config: &Config) -> Receiver {
+        Receiver {
+            last_ack_sent: 0,
+            isn: SeqNumber(0),
+            ts_recent: None,
+            ts_recent_at: Time::ZERO,
+            echo: EcnEchoState::new(&config.ecn),
+            window: ReceiveWindow::new(config.buffers.receive),
+            acks: AckSchedule::new(config.acks.policy),
+            discards: false,
+            reassembly: Reassembly::new(),
+        }
+    }
 }
