@@ -49,7 +49,7 @@ impl Connection {
             && segment.options.sack.is_empty()
             && !self.options.rack
             && !self.options.prr
-            && !self.options.counts_marks;
+            && !self.congestion.counts_marks();
         let ack = segment.ack.unwrap_near(self.tx.isn, self.tx.una)?;
         (plain && self.tx.una < ack && ack <= self.tx.max).then_some(ack)
     }
@@ -156,7 +156,7 @@ impl Connection {
         let Sacked { news: newly_sacked, end: sacked_end } =
             if has_blocks { self.take_sack_blocks(now, segment, highest) } else { Sacked::NONE };
         let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
-        if self.options.counts_marks {
+        if self.congestion.counts_marks() {
             self.count_marks(now, ack, newly_sacked, echo);
         }
         // An ACK whose echo reduced the window does not open it (RFC 3168 §6.1.2).

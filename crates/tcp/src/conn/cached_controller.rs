@@ -16,6 +16,7 @@ pub(super) struct CachedController {
     state: ControllerState,
     /// The window that the engine sends by: the integer part of cwnd, or PRR's window.
     cwnd_bytes: u64,
+    counts_marks: bool,
     /// The names of the values that the controller publishes.
     trace_names: &'static [&'static str],
     /// The values that observers know.
@@ -27,6 +28,7 @@ impl CachedController {
         let state = controller.state(Engine);
         let (trace_names, published) = (controller.trace_names(), controller.trace_values());
         CachedController {
+            counts_marks: controller.counts_marks(),
             controller,
             state,
             cwnd_bytes: state.cwnd as u64,
@@ -45,8 +47,9 @@ impl CachedController {
         self.refresh();
     }
 
+    /// Whether the controller is to get [`CachedController::on_marks`].
     pub(super) fn counts_marks(&self) -> bool {
-        self.controller.counts_marks()
+        self.counts_marks
     }
 
     /// A controller's reaction to marks is [`CachedController::on_congestion`]; counting them changes no window.

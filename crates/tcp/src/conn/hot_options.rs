@@ -1,6 +1,5 @@
 //! Options of the config for the path that each segment takes.
 
-use super::cached_controller::CachedController;
 use crate::Config;
 use crate::config::Growth;
 
@@ -24,12 +23,10 @@ pub(super) struct HotOptions {
     pub(super) undo: bool,
     pub(super) frto: bool,
     pub(super) push_when_held_back: bool,
-    /// The controller's [`counts_marks`](crate::cc::Controller::counts_marks).
-    pub(super) counts_marks: bool,
 }
 
 impl HotOptions {
-    pub(super) fn of(config: &Config, controller: &CachedController) -> HotOptions {
+    pub(super) fn of(config: &Config) -> HotOptions {
         HotOptions {
             window_limit: config.window.limit.unwrap_or(u64::MAX),
             send_buffer: config.buffers.send,
@@ -46,7 +43,6 @@ impl HotOptions {
             undo: config.recovery.undo,
             frto: config.recovery.frto,
             push_when_held_back: config.sending.push_when_held_back,
-            counts_marks: controller.counts_marks(),
             tail_loss_probe: config.recovery.rack && config.recovery.tail_loss_probe,
         }
     }

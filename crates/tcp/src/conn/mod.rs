@@ -231,13 +231,12 @@ impl Connection {
     fn new(config: Config, state: State, isn: SeqNumber) -> Connection {
         let mss = u32::from(config.mss);
         let params = controller_params(&config, mss);
-        let congestion = CachedController::new(config.congestion.build(&params));
         Connection {
             state,
-            options: HotOptions::of(&config, &congestion),
+            options: HotOptions::of(&config),
             tx: Sender::new(isn, sampling(&config)),
             rx: Receiver::new(&config),
-            congestion,
+            congestion: CachedController::new(config.congestion.build(&params)),
             rtt: RttEstimator::new(config.timers.clock, config.timers.rto),
             recovery: Recovery::new(),
             agreed: Agreed { mss, ..Agreed::default() },

@@ -383,3 +383,23 @@ fn an_echo_that_cuts_after_a_timeout_opens_no_window() {
         assert!(s.connection.cwnd() <= before, "{ack}: {}", s.connection.cwnd());
     }
 }
+
+/// RFC 8257 §3.3. A connection may get its controller after its beginning, as ToU's listeners do.
+#[test]
+fn dctcp_reduces_by_the_marked_share_also_where_it_came_later() {
+    let dctcp = || crate::cc::by_name("dctcp").expect("a controller of the crate");
+    let at_once = flight(plain().with(|c| c.congestion = dctcp()));
+    let mut later = flight(plain());
+    later.connection.set_congestion(dctcp());
+    for mut s in [at_once, later] {
+        for ack in [1001, 2001, 3001, 4001] {
+            s.recv(&alloc::format!(". 1 ack {ack}"));
+        }
+        let alpha = s.connection.trace_value("alpha").expect("published");
+        assert!(alpha < 1.0, "{alpha}");
+        let before = s.connection.cwnd();
+        s.recv("E. 1 ack 5001");
+        let after = s.connection.cwnd();
+        assert!(after < before && after > before / 2.0, "{before} to {after}");
+    }
+}
