@@ -17,6 +17,7 @@ mod hystart;
 mod new_ecn;
 mod new_reno;
 mod none;
+mod rates;
 mod reno;
 mod state;
 mod tahoe;
@@ -34,6 +35,7 @@ pub use new_ecn::NewEcn;
 pub use new_reno::NewReno;
 pub use none::NoControl;
 pub(crate) use none::UNLIMITED;
+pub use rates::{Delivery, Lost, RateSample, RepairEnd, Sent};
 pub use reno::Reno;
 pub(crate) use state::{ControllerState, Engine};
 pub use tahoe::Tahoe;
@@ -111,6 +113,25 @@ pub trait Controller: fmt::Debug + Send {
     /// An ACK arrived, with an ECN echo or without. Called for every ACK that delivers data, before the engine
     /// reacts to its echo, if [`Controller::counts_marks`].
     fn on_marks(&mut self, _: &Marks) {}
+
+    /// Whether the engine is to keep delivery rates, and to call [`Controller::on_sent`],
+    /// [`Controller::on_lost`], [`Controller::on_delivery`] and [`Controller::on_repair_end`]. Asked once, at the
+    /// beginning. Others pay nothing for it.
+    fn needs_rates(&self) -> bool {
+        false
+    }
+
+    /// Data is about to be sent, for the first time or again.
+    fn on_sent(&mut self, _: &Sent) {}
+
+    /// Data is considered lost. Losses that an ACK shows come before its [`Controller::on_delivery`].
+    fn on_lost(&mut self, _: &Lost) {}
+
+    /// An ACK delivered data or showed a loss; called last of all that an ACK causes.
+    fn on_delivery(&mut self, _: &Delivery) {}
+
+    /// A repair of losses that [`Controller::on_congestion`] began is over.
+    fn on_repair_end(&mut self, _: RepairEnd) {}
 
     /// A copy to restore if the next reduction turns out to have been unnecessary
     /// ([`RecoveryConfig::undo`](crate::config::RecoveryConfig::undo)). `None`: reductions of this controller are final.

@@ -49,7 +49,7 @@ impl Connection {
             && segment.options.sack.is_empty()
             && !self.options.rack
             && !self.options.prr
-            && !self.congestion.counts_marks();
+            && !self.congestion.follows_acks();
         let ack = segment.ack.unwrap_near(self.tx.isn, self.tx.una)?;
         (plain && self.tx.una < ack && ack <= self.tx.max).then_some(ack)
     }
@@ -150,6 +150,7 @@ impl Connection {
     fn take_ack(&mut self, now: Time, segment: &Segment, ack: u64, window_changed: bool) {
         let has_blocks = self.agreed.sack && !segment.options.sack.is_empty();
         let before = self.options.prr.then(|| self.before_ack());
+        let rates = self.rates_before_ack();
         let rack = self.has_rack() && (has_blocks || self.rack_is_busy());
         let highest = self.recovery.scoreboard.sacked().end().unwrap_or(0);
         let dsack = if has_blocks { self.take_dsack(segment, ack) } else { None };
@@ -166,6 +167,7 @@ impl Connection {
         };
         let advances = ack > self.tx.una;
         if advances {
+            self.note_rate_delivered(now, self.tx.una..ack);
             if rack {
                 self.note_delivered(now, self.tx.una..ack, highest);
             }
@@ -198,6 +200,9 @@ impl Connection {
         }
         if advances && self.options.tail_loss_probe {
             self.arm_tail_probe(now);
+        }
+        if let Some(rates) = rates {
+            self.report_delivery(now, rates);
         }
         // The peer answers its probes: they may go on (RFC 1122 §4.2.2.17).
         if self.timers.persist.is_set() {
@@ -236,6 +241,7 @@ impl Connection {
                 if self.has_rack() {
                     self.note_delivered(now, left..right, highest);
                 }
+                self.note_rate_delivered(now, left..right);
                 sacked.news += self.recovery.scoreboard.sack(left..right);
                 sacked.end = sacked.end.max(right);
             }
@@ -378,7 +384,7 @@ impl Connection {
         self.tx.cwnd_limited
     }
 
-    fn is_cwnd_limited(&self, in_flight: u64) -> bool {
+    pub(super) fn is_cwnd_limited(&self, in_flight: u64) -> bool {
         let used = in_flight + u64::from(self.agreed.mss);
         let cwnd = self.congestion.cwnd_bytes();
         // In slow start cwnd may be twice the data in flight, or it could not double.

@@ -2,8 +2,8 @@
 //! (`congestion`) and to take a reduction back (`undo`).
 
 use crate::cc::{
-    Ack, Congestion, Controller, ControllerState, Engine, FastRecovery, Marks, TRACE_VALUES,
-    TraceValue,
+    Ack, Congestion, Controller, ControllerState, Delivery, Engine, FastRecovery, Lost, Marks,
+    RepairEnd, Sent, TRACE_VALUES, TraceValue,
 };
 use alloc::boxed::Box;
 use windlass_base::Ecn;
@@ -17,6 +17,7 @@ pub(super) struct CachedController {
     /// The window that the engine sends by: the integer part of cwnd, or PRR's window.
     cwnd_bytes: u64,
     counts_marks: bool,
+    needs_rates: bool,
     /// The names of the values that the controller publishes.
     trace_names: &'static [&'static str],
     /// The values that observers know.
@@ -29,6 +30,7 @@ impl CachedController {
         let (trace_names, published) = (controller.trace_names(), controller.trace_values());
         CachedController {
             counts_marks: controller.counts_marks(),
+            needs_rates: controller.needs_rates(),
             controller,
             state,
             cwnd_bytes: state.cwnd as u64,
@@ -50,6 +52,36 @@ impl CachedController {
     /// Whether the controller is to get [`CachedController::on_marks`].
     pub(super) fn counts_marks(&self) -> bool {
         self.counts_marks
+    }
+
+    /// Whether the controller is to get what `conn::rates` reports.
+    pub(super) fn needs_rates(&self) -> bool {
+        self.needs_rates
+    }
+
+    /// Whether the controller looks at every ACK.
+    pub(super) fn follows_acks(&self) -> bool {
+        self.counts_marks | self.needs_rates
+    }
+
+    pub(super) fn on_sent(&mut self, sent: &Sent) {
+        self.controller.on_sent(sent);
+        self.refresh_if_changed();
+    }
+
+    pub(super) fn on_lost(&mut self, lost: &Lost) {
+        self.controller.on_lost(lost);
+        self.refresh_if_changed();
+    }
+
+    pub(super) fn on_delivery(&mut self, delivery: &Delivery) {
+        self.controller.on_delivery(delivery);
+        self.refresh_if_changed();
+    }
+
+    pub(super) fn on_repair_end(&mut self, end: RepairEnd) {
+        self.controller.on_repair_end(end);
+        self.refresh_if_changed();
     }
 
     /// A controller's reaction to marks is [`CachedController::on_congestion`]; counting them changes no window.
@@ -85,6 +117,15 @@ impl CachedController {
     fn refresh(&mut self) {
         self.state = self.controller.state(Engine);
         self.allow_cwnd();
+    }
+
+    /// The same after a report that need not change the window: PRR's goes on meanwhile.
+    fn refresh_if_changed(&mut self) {
+        let before = self.state.cwnd;
+        self.state = self.controller.state(Engine);
+        if self.state.cwnd != before {
+            self.allow_cwnd();
+        }
     }
 
     /// Sends by a window of `bytes` instead of cwnd, until [`CachedController::allow_cwnd`] or the

@@ -23,6 +23,7 @@ impl Connection {
         if !self.can_write() {
             return Err(Error::Closed);
         }
+        self.check_app_limit();
         let taken = bytes.min(self.writable());
         self.tx.written += taken;
         self.tx.write_blocked = taken < bytes;
@@ -169,6 +170,7 @@ impl Connection {
         self.end_reduction();
         let params = controller_params(&self.config, self.agreed.mss);
         self.congestion = CachedController::new(self.config.congestion.build(&params));
+        self.set_up_rates();
         self.recovery.leave_path(self.tx.max);
         self.reset_pacer();
     }
@@ -255,6 +257,7 @@ impl Connection {
         let params = controller_params(&self.config, self.agreed.mss);
         let window = self.congestion.cwnd_bytes();
         self.congestion = CachedController::new(congestion.build(&params));
+        self.set_up_rates();
         // After a lost SYN the initial window is smaller (RFC 5681 §3.1), and stays so.
         self.congestion.on_idle_restart(window);
         self.config.congestion = congestion;

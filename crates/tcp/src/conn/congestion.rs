@@ -2,7 +2,7 @@
 
 use super::Connection;
 use super::trace::Signals;
-use crate::cc::{Congestion, CongestionCause, FastRecovery};
+use crate::cc::{Congestion, CongestionCause, FastRecovery, RepairEnd};
 use crate::config::ReductionBase;
 use crate::recovery::{Frto, Phase};
 use windlass_base::Time;
@@ -250,6 +250,7 @@ impl Connection {
                 undo.until = self.tx.max;
             }
             self.recovery.rack.window.note_recovery();
+            self.report_repair_end(RepairEnd::Complete);
         }
         if self.recovery.phase != Phase::FastRecovery {
             if complete {

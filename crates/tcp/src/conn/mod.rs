@@ -17,6 +17,7 @@ mod handshake;
 mod hot_options;
 mod pacing;
 mod rack;
+mod rates;
 mod reduction;
 mod rtt_samples;
 mod sender;
@@ -231,7 +232,7 @@ impl Connection {
     fn new(config: Config, state: State, isn: SeqNumber) -> Connection {
         let mss = u32::from(config.mss);
         let params = controller_params(&config, mss);
-        Connection {
+        let mut connection = Connection {
             state,
             options: HotOptions::of(&config),
             tx: Sender::new(isn, sampling(&config)),
@@ -250,7 +251,9 @@ impl Connection {
             config,
             #[cfg(test)]
             fast_paths: true,
-        }
+        };
+        connection.set_up_rates();
+        connection
     }
 
     /// This connection, changed to handle every segment by the general path.

@@ -69,7 +69,8 @@ impl Connection {
         if let Some(next) = next {
             self.timers.loss_detection = Deadline::at(next);
         }
-        if recovery.phase == Phase::Open && recovery.rack.lost_bytes() > 0 {
+        self.report_losses(now);
+        if self.recovery.phase == Phase::Open && self.recovery.rack.lost_bytes() > 0 {
             self.repair(now);
         }
         if self.recovery.rack.is_lost_again() {

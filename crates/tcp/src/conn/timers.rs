@@ -143,6 +143,7 @@ impl Connection {
         self.recovery.dup_acks = 0;
         self.recovery.frto = frto;
         self.prepare_undo_of_timeout(phase);
+        self.report_all_lost(now);
         self.cut(now, CongestionCause::Timeout, repeated || cut_by_ecn);
         self.recovery.begin(Phase::Loss, self.tx.max);
         self.go_back_to_una();

@@ -6,6 +6,7 @@ use super::Connection;
 use super::emit::milliseconds;
 use super::trace::Signals;
 use crate::Segment;
+use crate::cc::RepairEnd;
 use crate::recovery::{BeforeCut, Frto, LostFlight, Phase, Undo};
 use alloc::boxed::Box;
 use core::ops::Range;
@@ -107,6 +108,7 @@ impl Connection {
         if let Some(controller) = undo.before.controller {
             self.congestion.go_back_to(controller, self.agreed.mss);
         }
+        self.report_repair_end(RepairEnd::Needless);
         self.recovery.recover = undo.before.recover;
         // The reduction is undone: CWR is due only if it was due before.
         self.pending.cwr &= undo.before.cwr;

@@ -2,7 +2,7 @@
 //! `conn::acknowledge` change.
 
 use super::scoreboard::{DUP_THRESH, Scoreboard};
-use super::{Frto, Rack, Reduction, Undo};
+use super::{DeliveryRate, Frto, Rack, Reduction, Undo};
 use crate::cc::CongestionCause;
 use alloc::boxed::Box;
 
@@ -40,6 +40,8 @@ pub(crate) struct Recovery {
     pub(crate) partial_ack_seen: bool,
     pub(crate) scoreboard: Scoreboard,
     pub(crate) rack: Rack,
+    /// Rates, of connections whose controller needs them.
+    pub(crate) rates: Option<Box<DeliveryRate>>,
     /// The reduction by PRR that is under way.
     pub(crate) reduction: Option<Reduction>,
     /// The outstanding tail loss probe.
@@ -77,6 +79,7 @@ impl Recovery {
             partial_ack_seen: false,
             scoreboard: Scoreboard::default(),
             rack: Rack::default(),
+            rates: None,
             reduction: None,
             tail_probe: None,
             undo: None,

@@ -1,6 +1,7 @@
 //! The sender's state for the detection and repair of losses: duplicate ACKs, the SACK scoreboard,
 //! RACK, the RTO.
 
+mod delivery_rate;
 mod fast_recovery;
 mod rack;
 mod reduction;
@@ -9,6 +10,7 @@ mod scoreboard;
 mod timing;
 mod undo;
 
+pub(crate) use delivery_rate::DeliveryRate;
 pub(crate) use fast_recovery::{Phase, Recovery, TailProbe};
 pub(crate) use rack::{Delivered, Judge, Rack};
 pub(crate) use reduction::{Progress, Reduction};

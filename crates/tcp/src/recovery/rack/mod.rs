@@ -4,6 +4,7 @@
 use super::Timing;
 use crate::RangeSet;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use core::ops::Range;
 use windlass_base::{Span, Time};
 
@@ -27,6 +28,8 @@ pub(crate) struct Rack {
     /// The send time of the segment that the current ACK samples the RTT of.
     sample: Option<Time>,
     pub(crate) window: ReorderingWindow,
+    /// The losses since [`Rack::take_losses`], if somebody asks for them.
+    losses: Option<Vec<Range<u64>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -93,6 +96,16 @@ impl Rack {
     /// RACK.
     pub(crate) fn is_quiet(&self) -> bool {
         self.again.is_empty() && self.lost.is_empty()
+    }
+
+    /// Whether [`Rack::take_losses`] is to return losses.
+    pub(crate) fn collect_losses(&mut self, collect: bool) {
+        self.losses = collect.then(Vec::new);
+    }
+
+    /// The data found lost since the last call, in the order of the findings.
+    pub(crate) fn take_losses(&mut self) -> Vec<Range<u64>> {
+        self.losses.as_mut().map_or(Vec::new(), core::mem::take)
     }
 
     /// Records the retransmission of `range`.
@@ -256,6 +269,9 @@ impl Rack {
 
     fn lose(&mut self, range: Range<u64>, sacked: &RangeSet) {
         for part in sacked.gaps(range) {
+            if let Some(losses) = &mut self.losses {
+                losses.push(part.clone());
+            }
             self.lost_bytes += self.lost.insert(part).unwrap_or(0);
         }
     }
