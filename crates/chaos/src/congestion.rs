@@ -100,9 +100,10 @@ impl CongestionWatch {
         let name = config.congestion.name();
         let known = NAMES.contains(&name);
         CongestionWatch {
-            controlled: name != "none",
+            controlled: !["bbr", "none"].contains(&name),
             grows_by_acks: known && name != "new-ecn",
-            cuts_are_known: known,
+            // DCTCP's is half of the marked share.
+            cuts_are_known: known && name != "dctcp",
             cut_until: 0,
             cut_by_echo: false,
             cut_by_probe_until: 0,

@@ -23,6 +23,8 @@ choice! {
         Cubic(NoSettingsKeys) = "cubic",
         /// DCTCP (RFC 8257), whose receiver has `echo = "dctcp"`.
         Dctcp(DctcpKeys) = "dctcp",
+        /// BBR version 1, as Linux has it. It paces.
+        Bbr(NoSettingsKeys) = "bbr",
         /// New-ECN (Hamann 1999).
         NewEcn(NewEcnKeys) = "new-ecn",
         /// Reno whose rate grows alike for all round-trip times (Floyd 1991), for experiments.

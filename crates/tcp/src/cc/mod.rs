@@ -9,6 +9,7 @@
 //! example. [`Window`] has the functions that controllers similar to Reno share.
 
 mod ack_trains;
+mod bbr;
 mod constant_increase;
 mod cubic;
 mod dctcp;
@@ -25,8 +26,9 @@ mod vegas;
 mod window;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
+pub use bbr::Bbr;
 pub use constant_increase::ConstantIncrease;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
@@ -80,6 +82,11 @@ pub trait Controller: fmt::Debug + Send {
     /// round trip.
     fn pacing_rate(&self) -> Option<u64> {
         None
+    }
+
+    /// The controller chooses the window during a repair by itself, in place of PRR (RFC 9937).
+    fn reduces_by_itself(&self) -> bool {
+        false
     }
 
     /// How lost segments are repaired where SACK was not negotiated.
@@ -182,6 +189,11 @@ pub trait ControllerFactory: fmt::Debug + Send + Sync {
     /// The echo that the controller needs of its receiver; `None` if any will do.
     fn echo(&self) -> Option<EcnEcho> {
         None
+    }
+
+    /// Whether its connections pace, whatever their options say.
+    fn paces(&self) -> bool {
+        false
     }
 
     /// A new controller, for the beginning of a connection.
@@ -381,6 +393,7 @@ controllers! {
     "vegas" => Vegas::default(),
     "cubic" => Cubic::default(),
     "dctcp" => Dctcp::default(),
+    "bbr" => Bbr,
     "new-ecn" => NewEcn::default(),
     "none" => NoControl,
 }

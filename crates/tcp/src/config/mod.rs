@@ -69,6 +69,11 @@ impl Config {
         change(&mut self);
         self
     }
+
+    /// Whether connections pace their data: by option, or because their controller does.
+    pub(crate) fn paces(&self) -> bool {
+        self.sending.pacing || self.congestion.paces()
+    }
 }
 
 /// The clock that a connection sees.

@@ -187,6 +187,11 @@ impl CachedController {
     }
 
     /// Not cached: the engine needs it only at a loss.
+    pub(super) fn reduces_by_itself(&self) -> bool {
+        self.controller.reduces_by_itself()
+    }
+
+    /// Not cached: the engine needs it only at a loss.
     pub(super) fn fast_recovery(&self) -> FastRecovery {
         self.controller.fast_recovery()
     }

@@ -254,13 +254,14 @@ impl Connection {
     /// Replaces the congestion controller by a new one in its initial state: for an end that
     /// negotiates the controller with its peer before data flows.
     pub fn set_congestion(&mut self, congestion: Arc<dyn ControllerFactory>) {
+        self.config.congestion = congestion;
+        self.options.pacing = self.config.paces();
         let params = controller_params(&self.config, self.agreed.mss);
         let window = self.congestion.cwnd_bytes();
-        self.congestion = CachedController::new(congestion.build(&params));
+        self.congestion = CachedController::new(self.config.congestion.build(&params));
         self.set_up_rates();
         // After a lost SYN the initial window is smaller (RFC 5681 §3.1), and stays so.
         self.congestion.on_idle_restart(window);
-        self.config.congestion = congestion;
     }
 
     /// Not inlined: it is called seldom, and inlining it would slow loops that read.

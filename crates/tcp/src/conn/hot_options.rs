@@ -39,7 +39,7 @@ impl HotOptions {
             limited_transmit: config.recovery.limited_transmit,
             rack: config.recovery.rack,
             prr: config.recovery.prr,
-            pacing: config.sending.pacing,
+            pacing: config.paces(),
             undo: config.recovery.undo,
             frto: config.recovery.frto,
             push_when_held_back: config.sending.push_when_held_back,

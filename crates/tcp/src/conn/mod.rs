@@ -307,7 +307,7 @@ fn controller_params(config: &Config, mss: u32) -> Params {
         whole_segment_cuts: config.window.whole_segment_cuts,
         whole_segment_growth: config.growth.whole_segments,
         least_window: u64::from(mss) * u64::from(config.window.least),
-        paced_from: config.sending.pacing.then_some(pacing::LEAST_RTT),
+        paced_from: config.paces().then_some(pacing::LEAST_RTT),
     }
 }
 

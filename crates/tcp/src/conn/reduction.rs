@@ -29,7 +29,8 @@ impl Connection {
         let target = self.congestion.cwnd_bytes();
         // Without SACK an ACK does not say how much was delivered; without congestion control no
         // window is reduced.
-        if self.options.prr && self.agreed.sack && target < UNLIMITED {
+        let takes_prr = target < UNLIMITED && !self.congestion.reduces_by_itself();
+        if self.options.prr && self.agreed.sack && takes_prr {
             let sent = self.stats.data_segments_sent;
             self.recovery.reduction = Some(Reduction::new(prior, target, sent));
         }

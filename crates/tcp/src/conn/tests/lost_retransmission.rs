@@ -3,7 +3,7 @@
 //! handshake is 100 ms.
 
 use super::script::{Script, plain};
-use crate::cc::{ControllerFactory, NAMES, by_name};
+use crate::cc::{ControllerFactory, by_name};
 use crate::{Config, Profile};
 use alloc::format;
 use alloc::sync::Arc;
@@ -143,7 +143,7 @@ fn after_an_echo_the_first_loss_changes_nothing_and_the_lost_retransmission_does
 #[test]
 fn every_controller_lowers_ssthresh_for_a_lost_retransmission() {
     for profile in [Profile::Rfc3465, Profile::Rfc5681, Profile::Linux] {
-        for name in NAMES.into_iter().filter(|name| *name != "none") {
+        for name in crate::cc::tests::window_keepers() {
             let controller = profile.controller(name).expect("a controller of the crate");
             lowers_ssthresh(profile, controller);
         }

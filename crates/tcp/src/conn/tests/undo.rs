@@ -256,8 +256,7 @@ fn no_cwr_is_sent_for_a_reduction_taken_back() {
 
 #[test]
 fn every_controller_gets_its_window_back() {
-    // Without congestion control there is no reduction.
-    for name in crate::cc::NAMES.into_iter().filter(|name| *name != "none") {
+    for name in crate::cc::tests::window_keepers() {
         let config = with_controller(name).with(|c| {
             c.recovery.undo = true;
             c.extensions.timestamps = true;
