@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use windlass_base::Time;
 
-/// What the sender knew when it sent the data that is in flight, and totals of the connection.
+/// Totals of the connection, and for the data in flight those of the moment when it was sent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeliveryRate {
     /// Bytes delivered so far: C.delivered.
