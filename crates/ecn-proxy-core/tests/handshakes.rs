@@ -53,6 +53,19 @@ fn a_strange_answer_is_hidden_and_the_connection_left_alone() {
     }
 }
 
+#[test]
+fn while_the_proxy_is_off_or_draining_no_connection_is_kept() {
+    let policies =
+        [Policy { off: true, ..Policy::default() }, Policy { draining: true, ..Policy::default() }];
+    for policy in policies {
+        let first = syn(Flags::empty(), ISN, all_options());
+        for from in [Side::Host, Side::Far] {
+            let (keep, edit) = Flow::default().handle_syn(&policy, &first, from, false);
+            assert!(!keep && edit == Edit::default(), "{policy:?} {from:?}");
+        }
+    }
+}
+
 /// Linux takes a SYN with a codepoint for one whose path is broken, and answers it without ECN.
 #[test]
 fn a_syn_with_half_a_request_or_with_a_codepoint_is_left_alone() {

@@ -136,3 +136,11 @@ fn senders_that_back_off_wait_no_longer_than_about_the_target() {
         assert!((0.5..15.0).contains(&delay), "{ecn:?}: {delay} ms");
     }
 }
+
+/// §5.4: `while (now >= drop_next_)`: at that very moment, too.
+#[test]
+fn the_second_drop_comes_an_interval_after_the_first() {
+    let mut h = codel(CoDelConfig::default());
+    let (drops, _) = overload(&mut h, 400, Ecn::NotEct);
+    assert_eq!(drops[1].saturating_since(drops[0]), CoDelParams::default().interval);
+}

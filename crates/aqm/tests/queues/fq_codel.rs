@@ -1,7 +1,7 @@
 //! RFC 8290.
 
 use crate::harness::{Harness, TestPacket};
-use windlass_aqm::{DropReason, FqCoDel, FqCoDelConfig, Queue};
+use windlass_aqm::{CoDelParams, DropReason, FqCoDel, FqCoDelConfig, Queue};
 use windlass_base::{Ecn, Span};
 
 fn fq(config: FqCoDelConfig) -> Harness<FqCoDel<TestPacket>> {
@@ -145,4 +145,24 @@ fn the_perturbation_changes_which_flows_share_a_bucket() {
     };
     assert_ne!(shares(1), shares(2));
     assert_eq!(shares(1), shares(1));
+}
+
+#[test]
+fn settings_that_cannot_work_are_refused() {
+    let sound = FqCoDelConfig::default();
+    let none = CoDelParams { interval: Span::ZERO, ..sound.codel };
+    let unsound = [
+        FqCoDelConfig { limit_packets: 0, ..sound },
+        FqCoDelConfig { limit_bytes: 0, ..sound },
+        FqCoDelConfig { flows: 0, ..sound },
+        FqCoDelConfig { flows: 65_537, ..sound },
+        FqCoDelConfig { quantum_bytes: 0, ..sound },
+        FqCoDelConfig { drop_batch: 0, ..sound },
+        FqCoDelConfig { codel: none, ..sound },
+    ];
+    assert!(sound.validate().is_ok());
+    for config in unsound {
+        assert!(config.validate().is_err(), "{config:?}");
+        assert!(FqCoDel::<TestPacket>::new(config).is_err(), "{config:?}");
+    }
 }

@@ -36,3 +36,15 @@ fn it_drops_less_than_a_fixed_max_p_when_the_load_changes() {
         assert!(by_itself < 0.5 * fixed, "{by_itself} and {fixed} with max_p {max_p}");
     }
 }
+
+#[test]
+fn a_factor_that_does_not_move_max_p_is_refused() {
+    let valid = |alpha, beta| {
+        let adaptation = Some(Adaptation::Feng(SelfConfiguringConfig { alpha, beta }));
+        RedConfig { adaptation, ..RedConfig::self_configuring() }.validate().is_ok()
+    };
+    assert!(valid(3.0, 2.0));
+    for factor in [1.0, 0.5, -3.0, f64::INFINITY, f64::NAN] {
+        assert!(!valid(factor, 2.0) && !valid(3.0, factor), "{factor}");
+    }
+}
