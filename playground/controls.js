@@ -22,7 +22,8 @@ export class Controls {
     const all = element("fieldset", { className: "all", disabled: !enabled });
     all.append(element("legend", { className: "hidden", textContent: "Settings" }));
     all.append(this.#flows(), this.#link(), this.#queue(), this.#versus());
-    this.form.replaceChildren(all);
+    const note = "These sliders rest: the scenario is the text below.";
+    this.form.replaceChildren(...(enabled ? [] : [element("p", { textContent: note })]), all);
     if (focused) document.getElementById(focused)?.focus();
   }
 

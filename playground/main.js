@@ -189,6 +189,7 @@ class Page {
       return;
     }
     const outcomes = answers.map((answer) => answer.outcome);
+    find("problems").append(...warningList(outcomes));
     this.fit(outcomes.length);
     const tops = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, greatest(kind, outcomes)]));
     const heading = (index) => (this.texts ? outcomes[index].summary.name : titles[index]);
@@ -272,6 +273,12 @@ function nextSeed(text) {
   const line = /^seed *= *(\d+)/m;
   const found = text.match(line);
   return found ? text.replace(line, `seed = ${Number(found[1]) + 1}`) : `seed = 2\n${text}`;
+}
+
+/** The simulator's warnings about the runs, such as marks that cannot come. */
+function warningList(outcomes) {
+  const warnings = new Set(outcomes.flatMap(({ summary }) => summary.warnings ?? []));
+  return [...warnings].map((warning) => element("p", { textContent: `Warning: ${warning}.` }));
 }
 
 function report(answers) {

@@ -153,8 +153,10 @@ export class Plot {
       return;
     }
     const values = this.lines.map(({ name }, number) => `${name} ${short(before(this.data[number + 1], index))}`);
-    this.readout.textContent = `${this.data[0][index].toFixed(2)} s: ${values.join(", ")}`;
-    this.canvas.setAttribute("aria-valuenow", this.data[0][index].toFixed(2));
+    // A hundredth of a second, or in short runs less than a pixel.
+    const time = this.data[0][index].toFixed(this.#shown.outcome.summary.duration_s < 5 ? 4 : 2);
+    this.readout.textContent = `${time} s: ${values.join(", ")}`;
+    this.canvas.setAttribute("aria-valuenow", time);
     this.canvas.setAttribute("aria-valuetext", this.readout.textContent);
   }
 
@@ -210,7 +212,8 @@ function before(values, index) {
 }
 
 function short(value) {
-  return value === null ? "–" : value.toPrecision(3).replace(/\.0+$/, "");
+  if (value === null) return "–";
+  return value < 1000 ? value.toPrecision(3).replace(/\.0+$/, "") : value.toFixed(0);
 }
 
 /** The lines in words, each with its greatest value, for those who hear the page. */

@@ -47,7 +47,7 @@ function figures(outcome) {
   return [
     ["Fairness", fixed(summary.fairness_index.steady, 3), "Jain's index, 1: equal"],
     ["Payload", fixed(total, 2), "Mbit/s, all flows"],
-    ["Queue", fixed(summary.mean_queue_packets.steady, 1), `packets, mean; ${fixed(wait(summary), 0)} ms of waiting`],
+    ["Queue", fixed(summary.mean_queue_packets.steady, 1), `packets, mean; ${short(wait(summary))} ms of waiting`],
     ["Drops", summary.drops, dropsNote(summary)],
   ];
 }
@@ -86,7 +86,7 @@ function table(outcome) {
     row.append(name);
     const cells = [
       fixed(rate(outcome, index), 2),
-      fixed(flow.srtt_ms.time_mean, 0),
+      short(flow.srtt_ms.time_mean),
       fixed(flow.cwnd_packets.time_mean_steady, 1),
       flow.marks,
       flow.drops,
@@ -100,6 +100,12 @@ function table(outcome) {
 function label({ name, controller, rtt_min_ms: rtt }) {
   const own = name.startsWith(`${controller}-${Math.round(rtt)}ms`);
   return own ? `${CONTROLLERS[controller] ?? controller}, ${Math.round(rtt)} ms` : name;
+}
+
+/** A number as a whole one, or with two digits where it is small: delays in a data centre are parts of a millisecond. */
+function short(value) {
+  if (value === null || value === undefined) return "–";
+  return value < 9.95 && value > 0 ? value.toPrecision(2) : value.toFixed(0);
 }
 
 function fixed(value, digits) {

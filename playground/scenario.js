@@ -4,6 +4,13 @@ import { QUEUES, title } from "./settings.js";
 
 /** Propagation delay of the bottleneck, in ms each way; the access links have the rest of the RTT. */
 const BOTTLENECK_MS = 1;
+/** The echoes of receivers whose controller wants another than RFC 3168 (section 6.1.3), which repeats it until CWR. */
+const ECHOES = {
+  // Each mark once (Hamann 1999, section 3.1).
+  "new-ecn": "once-per-ce",
+  // The marks of each packet (RFC 8257 section 3.2).
+  dctcp: "dctcp",
+};
 /** Flows start one after the other. */
 const STEP_S = 0.5;
 
@@ -69,12 +76,17 @@ function alike(flows) {
   return flows.every(({ controller }) => controller === flows[0].controller);
 }
 
-function controllerKeys({ controller }, { ecn }) {
+function controllerKeys({ controller }, settings) {
   const keys = [`controller = "${controller}"`];
-  // New-ECN's receiver echoes each mark once (Hamann 1999, section 3.1); others repeat the echo until CWR
-  // (RFC 3168 section 6.1.3).
-  if (ecn) keys.push(`receiver = { echo = "${controller === "new-ecn" ? "once-per-ce" : "until-cwr"}" }`);
+  if (!settings.ecn) return keys;
+  const without = hasLowLatency(settings) && controller !== "dctcp";
+  keys.push(without ? "ecn = false" : `receiver = { echo = "${ECHOES[controller] ?? "until-cwr"}" }`);
   return keys;
+}
+
+/** Whether DualPI2 has a queue for flows of DCTCP. The others then do without ECN, so that they wait in its other one. */
+function hasLowLatency({ queue, ecn, flows }) {
+  return queue === "dualpi2" && ecn && flows.some(({ controller }) => controller === "dctcp");
 }
 
 function tcpLines(settings) {
@@ -88,7 +100,8 @@ function tcpLines(settings) {
   return lines;
 }
 
-function queueLines({ queue, profile, ...values }) {
+function queueLines(settings) {
+  const { queue, profile, ...values } = settings;
   const lines = [`kind = "${queue}"`];
   const keys = {
     min: `min = "${values.min} packets"`,
@@ -101,6 +114,8 @@ function queueLines({ queue, profile, ...values }) {
   lines.push(...QUEUES[queue].numbers.map((name) => keys[name]));
   // RED of 1999 drops all packets above the upper threshold.
   if (queue === "red") lines.push(`gentle = ${profile !== "ns2-reno"}`);
+  // DCTCP sends ECT(0), not the ECT(1) of L4S (RFC 9331 section 4.1).
+  if (hasLowLatency(settings)) lines.push("# DCTCP's ECT(0) counts as ECT(1).", 'low_latency = "any-ect"');
   if (!values.ecn && (queue === "codel" || queue === "fq-codel")) lines.push("ecn = false");
   return lines;
 }

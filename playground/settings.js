@@ -4,6 +4,7 @@
 export const CONTROLLERS = {
   "new-ecn": "New-ECN",
   cubic: "CUBIC",
+  dctcp: "DCTCP",
   newreno: "NewReno",
   reno: "Reno",
   tahoe: "Tahoe",
@@ -18,6 +19,7 @@ export const QUEUES = {
   codel: { label: "CoDel", numbers: ["target", "limit"] },
   "fq-codel": { label: "FQ-CoDel", numbers: ["target", "limit"] },
   pie: { label: "PIE", numbers: ["target", "limit"] },
+  dualpi2: { label: "DualPI2", numbers: ["target", "limit"] },
 };
 
 /** Ages of the TCP stack. */
@@ -137,7 +139,7 @@ export const PRESETS = {
     about:
       "Three uploads of hosts without ECN meet a RED queue, which drops their packets. In the second run a proxy on " +
       "the router speaks ECN for them: the queue marks instead, and nothing is lost.",
-    files: ["without-proxy.toml", "with-proxy.toml"],
+    files: ["course/without-proxy.toml", "course/with-proxy.toml"],
   },
   "split-ack": {
     label: "Split ACKs",
@@ -145,7 +147,7 @@ export const PRESETS = {
     about:
       "The client acknowledges each segment in four parts. A server that counts ACKs (RFC 2581) takes them for four " +
       "times the success, and its window explodes; one that counts bytes (RFC 3465), the second run, does not notice.",
-    files: ["counts-acks.toml", "counts-bytes.toml"],
+    files: ["course/counts-acks.toml", "course/counts-bytes.toml"],
   },
   tou: {
     label: "TCP over UDP",
@@ -153,7 +155,15 @@ export const PRESETS = {
     about:
       "ToU runs this engine over UDP. On a path that loses one packet in a hundred, Reno's window stays near ten " +
       "segments, as Lee 2009 saw with TCP and with ToU. The second run is CUBIC, ToU's own default.",
-    files: ["lossy-reno.toml", "lossy-cubic.toml"],
+    files: ["course/lossy-reno.toml", "course/lossy-cubic.toml"],
+  },
+  dctcp: {
+    label: "DCTCP",
+    about:
+      "Two flows in a data centre share 1 Gbit/s, with a round trip of 100 µs. The switch marks every packet beyond 20 " +
+      "that wait, and DCTCP slows down by the share of marked packets: the queue stays short and the link full. In " +
+      "the second run CUBIC fills the switch's buffer of 100 packets.",
+    files: ["examples/dctcp_gigabit.toml", "examples/cubic_gigabit.toml"],
   },
 };
 

@@ -98,7 +98,7 @@ function outputHash(files) {
   return sha256(hashes.map(([name, hash]) => `${hash}  ${name}\n`).join(""));
 }
 
-for (const name of ["new-ecn", "bufferbloat", "codel", "rtt", "mixed", "ecn-proxy", "split-ack", "tou"]) {
+for (const name of ["new-ecn", "bufferbloat", "codel", "rtt", "mixed", "ecn-proxy", "split-ack", "tou", "dctcp"]) {
   test(`the downloaded TOML of the preset ${name} gives the command's result`, async (t) => {
     const page = await open(t, `#preset=${name}`);
     const file = await downloaded(page, `${name}.toml`);
@@ -108,16 +108,18 @@ for (const name of ["new-ecn", "bufferbloat", "codel", "rtt", "mixed", "ecn-prox
 
 test("sliders, choices and their limits give scenarios that run", async (t) => {
   const page = await open(t);
-  for (const queue of ["droptail", "red", "adaptive-red", "codel", "fq-codel", "pie"]) {
+  for (const queue of ["droptail", "red", "adaptive-red", "codel", "fq-codel", "pie", "dualpi2"]) {
     for (const profile of ["ns2-reno", "rfc5681", "linux"]) {
       for (const ecn of ["on", "off"]) {
-        const small = "&flows=cubic:3,vegas:500,tahoe:3,newreno:7&min=500&max=2&limit=2&rate=0.5&duration=5&target=1";
+        const small = "&flows=cubic:3,vegas:500,tahoe:3,dctcp:7,newreno:7&min=500&max=2&limit=2&rate=0.5&duration=5&target=1";
         await page.evaluate((hash) => {
           document.body.dataset.state = "running";
           location.hash = hash;
         }, `queue=${queue}&profile=${profile}&ecn=${ecn}${small}&versus=off`);
         await settled(page);
-        assert.equal(await page.locator("#problems").textContent(), "");
+        // DCTCP waits for marks in vain where nothing marks.
+        const complaints = await page.locator("#problems p").allTextContents();
+        assert.deepEqual(complaints.filter((text) => !text.startsWith("Warning: dctcp-7ms: ")), []);
       }
     }
   }
@@ -178,6 +180,7 @@ test("the link carries an edited text, and it runs as the command runs it", asyn
   await page.locator("#text-0").fill(text);
   await settled(page);
   assert.ok(await page.locator("#rate").isDisabled());
+  assert.ok(await page.getByText("These sliders rest").isVisible());
   const other = await open(t, new URL(page.url()).hash);
   assert.equal(await other.locator("#text-0").inputValue(), text);
   const file = join(folder, "edited.toml");
@@ -186,6 +189,7 @@ test("the link carries an edited text, and it runs as the command runs it", asyn
   await other.locator("#back").click();
   await settled(other);
   assert.ok(await other.locator("#rate").isEnabled());
+  assert.equal(await other.getByText("These sliders rest").count(), 0);
 });
 
 test("the link of the script carries two scenario files", async (t) => {
@@ -300,6 +304,38 @@ test("the delay has a plot, which shows bufferbloat", async (t) => {
   assert.ok(long > 500 && short < 300, labels.join());
 });
 
+test("DCTCP behind a step has a short queue on a full link", async (t) => {
+  const page = await open(t, "#preset=dctcp");
+  const [step, buffer] = await page.evaluate(() =>
+    [...document.querySelectorAll(".run")].map((run) => [...run.querySelectorAll("dd")].map((figure) => parseFloat(figure.firstChild.data))),
+  );
+  // Payload in Mbit/s, and packets: the step is at 20, and two flows go beyond it by two (Alizadeh 2010, section 3.3).
+  assert.ok(step[1] > 950 && step[1] <= 1000, `${step[1]} Mbit/s`);
+  assert.ok(step[2] > 10 && step[2] < 22, `${step[2]} packets`);
+  assert.ok(buffer[2] > 60, `${buffer[2]} packets`);
+});
+
+test("behind DualPI2 a flow of DCTCP waits less than one of CUBIC, and gets the marks", async (t) => {
+  const page = await open(t, "#flows=dctcp:20,cubic:20&profile=linux&queue=dualpi2&target=15&rate=50&versus=off&duration=30");
+  assert.match(await page.locator("#text-0").inputValue(), /controller = "dctcp", receiver = \{ echo = "dctcp" \}/);
+  assert.equal(await page.locator("#problems").textContent(), "");
+  const rows = await page.locator("tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  const [dctcp, cubic] = rows.map(([, rate, rtt, , marks, drops]) => ({ rate: +rate, rtt: +rtt, marks: +marks, drops: +drops }));
+  assert.ok(dctcp.rtt < 22 && cubic.rtt > 28, `${dctcp.rtt} and ${cubic.rtt} ms`);
+  assert.ok(dctcp.marks > 100 && dctcp.drops === 0);
+  assert.ok(cubic.marks === 0 && cubic.drops > 0);
+  // RFC 9332 section 2.1: the coupling gives both alike.
+  assert.ok(dctcp.rate / cubic.rate > 0.5 && dctcp.rate / cubic.rate < 2, `${dctcp.rate} and ${cubic.rate} Mbit/s`);
+});
+
+test("a flow that waits for marks which cannot come is warned of", async (t) => {
+  const page = await open(t, "#flows=dctcp:20&queue=droptail&versus=off");
+  assert.match(await page.locator("#problems").textContent(), /dctcp-20ms: dctcp waits for ECN marks, but no queue/);
+  await page.locator("#queue").selectOption("codel");
+  await settled(page);
+  assert.equal(await page.locator("#problems").textContent(), "");
+});
+
 test("a frame may wait for its reader, and then runs its own seed first", async (t) => {
   const page = await open(t, "?embed#preset=codel&show=windows&wait=on", { state: "waiting" });
   assert.equal(await page.locator("#runs canvas").count(), 0);
@@ -349,10 +385,10 @@ test("the page around an iframe learns its height", async (t) => {
 
 for (const [screen, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
   for (const scheme of ["light", "dark"]) {
-    for (const address of ["", "?embed#preset=codel"]) {
+    for (const address of ["", "#preset=dctcp", "?embed#preset=codel"]) {
       test(`axe finds nothing to complain about: ${screen}, ${scheme}, ${address || "whole page"}`, async (t) => {
         const page = await open(t, address, { viewport, scheme });
-        if (!address) await page.locator("details").evaluateAll((groups) => groups.forEach((group) => (group.open = true)));
+        if (!address.startsWith("?embed")) await page.locator("details").evaluateAll((groups) => groups.forEach((group) => (group.open = true)));
         await page.addScriptTag({ path: AXE });
         const { violations } = await page.evaluate(() => globalThis.axe.run());
         const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`);

@@ -148,7 +148,7 @@ def test_every_tutorial_has_the_playground(page):
 
 def test_every_scenario_of_the_course_belongs_to_a_lesson():
     presets = (ROOT / "playground/settings.js").read_text()
-    in_files = re.findall(r'"([\w-]+)\.toml"', presets)
+    in_files = re.findall(r'"course/([\w-]+)\.toml"', presets)
     written = [name for names in WRITTEN.values() for name in names]
     assert {path.stem for path in SCENARIOS.glob("*.toml")} == {*in_files, *written}
 

@@ -2,7 +2,7 @@
 
 use crate::model::LinkDirection;
 use crate::packet::Packet;
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use windlass_base::Time;
 
 /// A channel computes transmissions before they begin. The captured packets of all channels wait here
@@ -10,25 +10,26 @@ use windlass_base::Time;
 /// packets.
 #[derive(Debug, Default)]
 pub(super) struct Captures {
-    packets: BTreeMap<(Time, u64), (LinkDirection, Packet)>,
-    added: u64,
+    /// In order of time. Packets that begin now go near the front and those of a long queue to the back, so
+    /// that few others move.
+    packets: VecDeque<Captured>,
 }
+
+type Captured = (Time, LinkDirection, Packet);
 
 impl Captures {
     /// A packet passes end `a` of a link at `at`.
     pub(super) fn add(&mut self, at: Time, direction: LinkDirection, packet: Packet) {
-        self.packets.insert((at, self.added), (direction, packet));
-        self.added += 1;
+        let place = self.packets.partition_point(|&(earlier, ..)| earlier <= at);
+        self.packets.insert(place, (at, direction, packet));
     }
 
     /// The next packet that has passed no later than `now`.
-    pub(super) fn next_until(&mut self, now: Time) -> Option<(Time, LinkDirection, Packet)> {
-        let first = self.packets.first_entry()?;
-        let (at, _) = *first.key();
+    pub(super) fn next_until(&mut self, now: Time) -> Option<Captured> {
+        let &(at, ..) = self.packets.front()?;
         if at > now {
             return None;
         }
-        let (direction, packet) = first.remove();
-        Some((at, direction, packet))
+        self.packets.pop_front()
     }
 }
