@@ -51,7 +51,7 @@ struct Filled {
 }
 
 pub(crate) struct RepairWatch {
-    /// Without congestion control nothing reduces a window.
+    /// BBR goes by rates, and without congestion control nothing reduces a window.
     controlled: bool,
     /// The longest that the path and the peer allow.
     round_trip: Span,
@@ -69,7 +69,7 @@ pub(crate) struct RepairWatch {
 impl RepairWatch {
     pub(crate) fn new(setup: &EndSetup, round_trip: Span) -> RepairWatch {
         RepairWatch {
-            controlled: setup.config.congestion.name() != "none",
+            controlled: !["bbr", "none"].contains(&setup.config.congestion.name()),
             round_trip,
             probes_tail: setup.config.recovery.tail_loss_probe,
             lost: Vec::new(),
