@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use windlass_testbed::{Background, Namespace, Need, skip_unless, text, unique, wait_until};
 
 const CONFIGURATION: &str = "\
-daemon off; user root; worker_processes 1; pid FOLDER/pid; error_log FOLDER/error.log;
+daemon off; master_process off; user root; pid FOLDER/pid; error_log FOLDER/error.log;
 events {}
 http {
   types { text/html html; } default_type application/octet-stream;
