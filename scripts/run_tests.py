@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -47,19 +48,21 @@ def main(arguments: list[str]) -> int:
     def run(program: Program) -> bool:
         print(f"    Starting {program.crate.name} {program.name}", flush=True)
         environment = os.environ | {"CARGO_MANIFEST_DIR": str(program.crate)}
-        ended = subprocess.run(
-            [program.path, "--quiet"],
-            cwd=program.crate,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        # Not a pipe: a process that a test leaves behind would hold its other end for ever.
+        with tempfile.TemporaryFile() as output:
+            ended = subprocess.run(
+                [program.path, "--quiet"],
+                cwd=program.crate,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+            output.seek(0)
+            said = output.read().decode(errors="replace")
         with shown:
-            print(f"     Running {program.crate.name} {program.name}\n{ended.stdout}", flush=True)
+            print(f"     Running {program.crate.name} {program.name}\n{said}", flush=True)
             if ended.returncode:
                 print(f"{program.name} ended with {ended.returncode}", flush=True)
         return ended.returncode == 0
