@@ -13,6 +13,7 @@ use super::{
 };
 use aggregation::Aggregation;
 use alloc::boxed::Box;
+use core::ops::Range;
 use filter::MaxFilter;
 use policer::{Policer, Totals};
 use windlass_base::{Span, Time};
@@ -98,7 +99,7 @@ struct BbrController {
     probe_rtt_done: Option<Time>,
     probe_rtt_round_done: bool,
     /// Data sent at these totals of delivery was sent in PROBE_RTT, whose small window limits the rate.
-    limited: core::ops::RangeInclusive<u64>,
+    limited: Range<u64>,
     /// The application was idle; the next ACK ends it.
     idle_restart: bool,
     /// A repair of losses is under way; in its first round the window follows what is delivered.
@@ -135,7 +136,7 @@ impl BbrController {
             min_rtt_at: Time::ZERO,
             probe_rtt_done: None,
             probe_rtt_round_done: false,
-            limited: 1..=0,
+            limited: 0..0,
             idle_restart: false,
             repairs: false,
             enters_repair: false,
@@ -320,7 +321,7 @@ impl BbrController {
             self.save_cwnd();
             self.mode = Mode::ProbeRtt;
             self.probe_rtt_done = None;
-            self.limited = self.delivered..=self.delivered;
+            self.limited = self.delivered..self.delivered + 1;
         }
         if self.mode == Mode::ProbeRtt {
             self.probe_rtt(delivery);
@@ -332,8 +333,7 @@ impl BbrController {
 
     fn probe_rtt(&mut self, delivery: &Delivery) {
         // Data that is sent now shows no rate of the path.
-        let until = self.delivered + delivery.in_flight;
-        self.limited = *self.limited.start()..=until;
+        self.limited.end = self.delivered + delivery.in_flight + 1;
         if self.probe_rtt_done.is_none() && delivery.in_flight as f64 <= CWND_MIN * self.mss {
             self.probe_rtt_done = Some(delivery.now + PROBE_RTT_LASTS);
             self.probe_rtt_round_done = false;
