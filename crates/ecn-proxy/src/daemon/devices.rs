@@ -1,7 +1,7 @@
 //! Devices: the addresses of served hosts, grouped by the host that has them.
 //!
 //! 1. Addresses whose packets come from the same MAC address are one device.
-//! 2. A MAC address with more than [`IPV4_MAX`] IPv4 addresses is that of a router: behind it are
+//! 2. A MAC address with more than `IPV4_MAX` IPv4 addresses is that of a router: behind it are
 //!    several hosts. There, and where packets have no MAC address, the MAC address in the DHCP lease
 //!    counts instead.
 //! 3. An address without either is a device of its own.

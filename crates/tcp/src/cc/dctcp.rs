@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 
 /// DCTCP (RFC 8257): Reno whose reduction after marks is half the share of marked data, smoothed. It is for
 /// networks whose queues mark early, and its receiver echoes as
-/// [`EcnEcho::Dctcp`](crate::config::EcnEcho::Dctcp).
+/// [`EcnEcho::Dctcp`].
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Dctcp {
     /// The weight of a window of data in the estimate of the marked share: g. Default: 1/16.
