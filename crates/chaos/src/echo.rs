@@ -14,20 +14,24 @@ pub(crate) struct Echo {
     due: bool,
     /// With DCTCP's echo: whether the data since the last ACK had no CE, and whether it had.
     states: [bool; 2],
-    /// Whether the last data had CE.
-    last: bool,
+    /// The same of the data that the end has looked at last. Data that is not new may be outside its window.
+    last: [bool; 2],
 }
 
 impl Echo {
     pub(crate) fn new(policy: EcnEcho) -> Echo {
-        Echo { policy, marks: 0, due: false, states: [true, false], last: false }
+        Echo { policy, marks: 0, due: false, states: [true, false], last: [true, false] }
     }
 
     /// A packet arrived; `taken` if its data was new and in order.
     pub(crate) fn arrived(&mut self, segment: &Segment, ecn: Ecn, taken: bool) {
         if self.policy == EcnEcho::Dctcp && segment.payload_len > 0 {
-            self.last = ecn == Ecn::Ce;
-            self.states[usize::from(self.last)] = true;
+            let state = usize::from(ecn == Ecn::Ce);
+            self.states[state] = true;
+            if taken {
+                self.last = [false; 2];
+            }
+            self.last[state] = true;
         } else if ecn == Ecn::Ce {
             self.marks += 1;
             self.due |= taken;
@@ -42,8 +46,8 @@ impl Echo {
     /// A segment with an ACK leaves.
     pub(crate) fn acknowledged(&mut self, echo: bool) -> Result<(), String> {
         if self.policy == EcnEcho::Dctcp {
-            let is_of_data = core::mem::take(&mut self.states)[usize::from(echo)];
-            self.states[usize::from(self.last)] = true;
+            let is_of_data = self.states[usize::from(echo)];
+            self.states = self.last;
             return is_of_data
                 .then_some(())
                 .ok_or("no data had the state of CE of this ACK".into());
