@@ -42,10 +42,7 @@ impl<P: Packet> Fifo<P> {
 
     /// True if a packet of `size` bytes fits under the limit.
     pub fn has_room(&self, limit: Limit, size: u32) -> bool {
-        match limit {
-            Limit::Packets(most) => self.packets.len() < most as usize,
-            Limit::Bytes(most) => self.bytes + u64::from(size) <= most,
-        }
+        limit.has_room(self.packets.len(), self.bytes, size)
     }
 
     /// Appends a packet.

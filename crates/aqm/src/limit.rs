@@ -12,6 +12,14 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// True if another packet of `size` bytes fits beside so many.
+    pub(crate) fn has_room(&self, packets: usize, bytes: u64, size: u32) -> bool {
+        match *self {
+            Limit::Packets(most) => packets < most as usize,
+            Limit::Bytes(most) => bytes + u64::from(size) <= most,
+        }
+    }
+
     /// Checks that the limit is not zero.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ pub use config::{Decides, DualPi2Config, LowLatency, Overload, Step};
 
 use crate::fifo::Fifo;
 use crate::stamped::Stamped;
-use crate::{ConfigError, DropReason, Limit, Packet, Queue, Stats};
+use crate::{ConfigError, DropReason, Packet, Queue, Stats};
 use controller::Controller;
 use turns::{Lane, Turns};
 use windlass_base::{Ecn, Rng, Time};
@@ -77,13 +77,6 @@ impl<P: Packet> DualPi2<P> {
         if self.config.low_latency.takes(packet.ecn()) { Lane::Low } else { Lane::Classic }
     }
 
-    fn has_room(&self, size: u32) -> bool {
-        match self.config.limit {
-            Limit::Packets(most) => self.len_packets() < most as usize,
-            Limit::Bytes(most) => self.len_bytes() + u64::from(size) <= most,
-        }
-    }
-
     fn catch_up(&mut self, now: Time) {
         let head = |fifo: &Fifo<Waiting<P>>| fifo.front().map(|waiting| waiting.stamped.arrived);
         let heads = [head(&self.low), head(&self.classic)];
@@ -146,7 +139,8 @@ impl<P: Packet> Queue<P> for DualPi2<P> {
     ) {
         self.stats.offer(&packet);
         self.catch_up(now);
-        if !self.has_room(packet.wire_bytes()) {
+        let limit = self.config.limit;
+        if !limit.has_room(self.len_packets(), self.len_bytes(), packet.wire_bytes()) {
             return self.stats.lose(packet, DropReason::Full, dropped);
         }
         // The codepoint on arrival decides: a mark must not send the packet past those before it.

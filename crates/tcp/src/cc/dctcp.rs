@@ -22,7 +22,7 @@ impl Default for Dctcp {
 
 impl Dctcp {
     /// The name of the estimated share of marked data, from 0 to 1: DCTCP.Alpha.
-    pub const ALPHA: &'static str = "alpha";
+    const ALPHA: &'static str = "alpha";
 }
 
 impl ControllerFactory for Dctcp {

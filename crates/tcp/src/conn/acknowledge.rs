@@ -150,7 +150,8 @@ impl Connection {
     fn take_ack(&mut self, now: Time, segment: &Segment, ack: u64, window_changed: bool) {
         let has_blocks = self.agreed.sack && !segment.options.sack.is_empty();
         let before = self.options.prr.then(|| self.before_ack());
-        let rates = self.rates_before_ack();
+        let needs_rates = self.congestion.needs_rates();
+        let rates = if needs_rates { self.rates_before_ack() } else { None };
         let rack = self.has_rack() && (has_blocks || self.rack_is_busy());
         let highest = self.recovery.scoreboard.sacked().end().unwrap_or(0);
         let dsack = if has_blocks { self.take_dsack(segment, ack) } else { None };
@@ -167,7 +168,9 @@ impl Connection {
         };
         let advances = ack > self.tx.una;
         if advances {
-            self.note_rate_delivered(now, self.tx.una..ack);
+            if needs_rates {
+                self.note_rate_delivered(now, self.tx.una..ack);
+            }
             if rack {
                 self.note_delivered(now, self.tx.una..ack, highest);
             }

@@ -165,7 +165,9 @@ impl Connection {
     }
 
     fn account_data(&mut self, now: Time, data: Data, end: u64, retransmission: bool) {
-        self.report_sent(now, data.from..end, retransmission);
+        if self.congestion.needs_rates() {
+            self.report_sent(now, data.from..end, retransmission);
+        }
         if data.segment > 0 {
             self.stats.data_segments_sent += u64::from(data.count);
             let again = if retransmission { data.count } else { 0 };

@@ -16,7 +16,7 @@ use alloc::boxed::Box;
 use core::ops::Range;
 use filter::MaxFilter;
 use policer::{Policer, Totals};
-use windlass_base::{Span, Time};
+use windlass_base::{Rng, Span, Time};
 
 /// 2 / ln 2, as Linux rounds it: the least gain with which the rate can double in each round.
 const HIGH_GAIN: f64 = 739.0 / 256.0;
@@ -281,7 +281,7 @@ impl BbrController {
     fn enter_probe_bw(&mut self, now: Time) {
         self.mode = Mode::ProbeBw;
         let others = CYCLE.len() as u64 - 1;
-        let random = scattered(now.as_nanos() ^ self.delivered) % others;
+        let random = Rng::new(now.as_nanos() ^ self.delivered).below(others);
         self.cycle_index = CYCLE.len() - 1 - random as usize;
         self.advance_cycle(now);
     }
@@ -506,11 +506,4 @@ impl Controller for BbrController {
         ]);
         values
     }
-}
-
-/// A number of all bits of another one, for choices that need no more than to differ (the finaliser of SplitMix64).
-fn scattered(bits: u64) -> u64 {
-    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
 }
