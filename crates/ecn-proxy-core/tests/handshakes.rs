@@ -310,7 +310,8 @@ fn a_host_that_opened_too_may_send_its_syn_after_its_answer() {
 fn a_crossed_connection_that_was_left_alone_is_not_taken_on_by_a_late_syn() {
     let mut watch = Watch::new(Policy::default());
     watch.pass(&syn(Flags::empty(), ISN, all_options()), Side::Host);
-    watch.pass(&syn(Flags::empty(), FAR_ISN, all_options()), Side::Far);
+    let (edit, _) = watch.pass(&syn(Flags::empty(), FAR_ISN, all_options()), Side::Far);
+    assert_eq!(edit.events, Events::NEITHER | Events::BYPASS);
     assert_eq!(watch.flow.phase(), Phase::Bypass);
     let (_, out) = watch.pass(&syn(ECN_SETUP, FAR_ISN, all_options()), Side::Far);
     assert_eq!(out.forward[0].flags, Flags::SYN);
