@@ -66,6 +66,20 @@ fn while_the_proxy_is_off_or_draining_no_connection_is_kept() {
     }
 }
 
+#[test]
+fn a_host_whose_crossed_syn_has_half_a_request_or_a_codepoint_is_left_alone() {
+    let plain = || syn(Flags::empty(), ISN, all_options());
+    let half = [Flags::ECE, Flags::CWR].map(|flags| syn(flags, ISN, all_options()));
+    let marked = [1, 2, 3].map(|codepoint| Packet { codepoint, ..plain() });
+    for packet in half.into_iter().chain(marked) {
+        let mut watch = Watch::new(Policy::default());
+        watch.pass(&syn(ECN_SETUP, FAR_ISN, all_options()), Side::Far);
+        let (edit, out) = watch.pass(&packet, Side::Host);
+        assert_eq!(out.forward[0].flags, packet.flags, "{packet:?}");
+        assert_eq!(edit.events, Events::BOTH | Events::BYPASS, "{packet:?}");
+    }
+}
+
 /// Linux takes a SYN with a codepoint for one whose path is broken, and answers it without ECN.
 #[test]
 fn a_syn_with_half_a_request_or_with_a_codepoint_is_left_alone() {
