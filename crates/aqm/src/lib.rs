@@ -83,41 +83,19 @@ extern crate std;
 #[macro_use]
 mod accessors;
 
-mod codel;
-mod custom;
 mod disciplines;
-mod drop_tail;
-mod dual_pi2;
 mod error;
 mod fifo;
-mod fixed_probability;
-mod fq_codel;
 mod limit;
 mod packet;
-mod pie;
 mod queue;
-mod red;
-mod sred;
 mod stamped;
 mod stats;
-mod tc_red;
 
-pub use codel::{CoDel, CoDelConfig, CoDelParams};
-pub use custom::{Custom, CustomConfig, CustomQueue, QueueFactory, Ticket};
-pub use disciplines::{Config, Discipline};
-pub use drop_tail::{DropTail, DropTailConfig};
-pub use dual_pi2::{Decides, DualPi2, DualPi2Config, LowLatency, Overload, Step};
+pub use disciplines::*;
 pub use error::ConfigError;
 pub use fifo::{EarlyAction, Fifo};
-pub use fixed_probability::{FixedProbability, FixedProbabilityConfig};
-pub use fq_codel::{FqCoDel, FqCoDelConfig};
 pub use limit::Limit;
 pub use packet::Packet;
-pub use pie::{Pie, PieConfig};
 pub use queue::Queue;
-pub use red::{
-    AboveMax, Adaptation, AdaptiveConfig, Red, RedConfig, SelfConfiguringConfig, Spacing, Unit,
-};
-pub use sred::{Sred, SredConfig};
 pub use stats::{DropReason, Stats};
-pub use tc_red::{TcRed, TcRedConfig};

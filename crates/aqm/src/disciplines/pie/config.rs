@@ -59,4 +59,9 @@ impl PieConfig {
         check_positive(self.beta, "PIE's beta")?;
         self.mark_up_to.map_or(Ok(()), |most| check_probability(most, "PIE's marking threshold"))
     }
+
+    /// Whether it may mark ECN-capable packets.
+    pub(crate) fn can_mark(&self) -> bool {
+        self.mark_up_to.is_some()
+    }
 }

@@ -140,4 +140,9 @@ impl RedConfig {
             (None, None) => Err(ConfigError::NeedsLinkRate("the queue weight")),
         }
     }
+
+    /// Whether it may mark ECN-capable packets.
+    pub(crate) fn can_mark(&self) -> bool {
+        self.action == EarlyAction::Mark
+    }
 }

@@ -41,6 +41,11 @@ impl CustomConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.0.validate()
     }
+
+    /// Whether it may mark ECN-capable packets: nothing here forbids it.
+    pub(crate) fn can_mark(&self) -> bool {
+        true
+    }
 }
 
 impl PartialEq for CustomConfig {

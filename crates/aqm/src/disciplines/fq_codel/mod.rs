@@ -1,6 +1,6 @@
 //! FQ-CoDel (RFC 8290): deficit round robin over flows, new flows first, with CoDel in each.
 
-use crate::codel::{CoDelParams, Control, Source};
+use super::codel::{CoDelParams, Control, Source};
 use crate::error::check_positive;
 use crate::fifo::Fifo;
 use crate::stamped::Stamped;
@@ -63,6 +63,11 @@ impl FqCoDelConfig {
         check_positive(f64::from(self.quantum_bytes), "the quantum")?;
         check_positive(f64::from(self.drop_batch), "the drop batch")?;
         self.codel.validate()
+    }
+
+    /// Whether it may mark ECN-capable packets.
+    pub(crate) fn can_mark(&self) -> bool {
+        self.codel.ecn
     }
 }
 

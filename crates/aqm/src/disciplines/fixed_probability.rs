@@ -33,6 +33,11 @@ impl FixedProbabilityConfig {
         self.limit.validate()?;
         check_probability(self.probability, "probability")
     }
+
+    /// Whether it may mark ECN-capable packets.
+    pub(crate) fn can_mark(&self) -> bool {
+        self.action == EarlyAction::Mark
+    }
 }
 
 /// First in, first out; each arrival is marked or dropped with the same probability, whatever waits.

@@ -28,6 +28,11 @@ impl DropTailConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.limit.validate()
     }
+
+    /// Whether it may mark ECN-capable packets.
+    pub(crate) fn can_mark(&self) -> bool {
+        false
+    }
 }
 
 /// First in, first out. The queue drops arriving packets that exceed its limit.

@@ -119,4 +119,9 @@ impl DualPi2Config {
         check_positive(f64::from(self.mtu_bytes), "DualPI2's MTU")?;
         check_probability(self.classic_share, "DualPI2's classic share")
     }
+
+    /// Whether it may mark ECN-capable packets.
+    pub(crate) fn can_mark(&self) -> bool {
+        true
+    }
 }

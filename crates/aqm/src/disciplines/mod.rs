@@ -1,13 +1,32 @@
-//! The one list of the disciplines, and what derives from it: [`Config`], their settings, and
-//! [`Discipline`], a queue of any kind. The simulator derives its kinds of channels from the same
-//! list.
+//! The disciplines, a file or folder each; the one list of them, and what derives from it: [`Config`], their
+//! settings, and [`Discipline`], a queue of any kind. The simulator derives its kinds of channels from the
+//! same list.
 
-use crate::{
-    CoDel, CoDelConfig, ConfigError, Custom, CustomConfig, DropReason, DropTail, DropTailConfig,
-    DualPi2, DualPi2Config, EarlyAction, FixedProbability, FixedProbabilityConfig, FqCoDel,
-    FqCoDelConfig, Packet, Pie, PieConfig, Queue, QueueFactory, Red, RedConfig, Sred, SredConfig,
-    Stats, TcRed, TcRedConfig,
+mod codel;
+mod custom;
+mod drop_tail;
+mod dual_pi2;
+mod fixed_probability;
+mod fq_codel;
+mod pie;
+mod red;
+mod sred;
+mod tc_red;
+
+pub use codel::{CoDel, CoDelConfig, CoDelParams};
+pub use custom::{Custom, CustomConfig, CustomQueue, QueueFactory, Ticket};
+pub use drop_tail::{DropTail, DropTailConfig};
+pub use dual_pi2::{Decides, DualPi2, DualPi2Config, LowLatency, Overload, Step};
+pub use fixed_probability::{FixedProbability, FixedProbabilityConfig};
+pub use fq_codel::{FqCoDel, FqCoDelConfig};
+pub use pie::{Pie, PieConfig};
+pub use red::{
+    AboveMax, Adaptation, AdaptiveConfig, Red, RedConfig, SelfConfiguringConfig, Spacing, Unit,
 };
+pub use sred::{Sred, SredConfig};
+pub use tc_red::{TcRed, TcRedConfig};
+
+use crate::{ConfigError, DropReason, Packet, Queue, Stats};
 use alloc::sync::Arc;
 use windlass_base::{BitRate, Rng, Time};
 
@@ -70,6 +89,13 @@ macro_rules! declare {
                 }
             }
 
+            /// Whether the discipline may mark ECN-capable packets.
+            pub fn can_mark(&self) -> bool {
+                match self {
+                    $(Config::$kind(config) => config.can_mark(),)+
+                }
+            }
+
             /// Builds an empty queue with these settings, for a link of the given rate. RED counts idle
             /// time by the rate; without one its average does not decay while the link is idle.
             ///
@@ -111,22 +137,6 @@ macro_rules! declare {
 disciplines!(declare);
 
 impl Config {
-    /// Whether the discipline may mark ECN-capable packets. One of another crate may.
-    pub fn can_mark(&self) -> bool {
-        let marks = |action| action == EarlyAction::Mark;
-        match self {
-            Config::DropTail(_) => false,
-            Config::Red(config) => marks(config.action),
-            Config::Pie(config) => config.mark_up_to.is_some(),
-            Config::FixedProbability(config) => marks(config.action),
-            Config::Sred(config) => marks(config.action),
-            Config::TcRed(config) => config.ecn,
-            Config::CoDel(config) => config.params.ecn,
-            Config::FqCoDel(config) => config.codel.ecn,
-            Config::DualPi2(_) | Config::Custom(_) => true,
-        }
-    }
-
     /// A discipline of a crate of your own.
     pub fn custom(factory: impl QueueFactory + 'static) -> Config {
         Config::Custom(CustomConfig(Arc::new(factory)))
@@ -183,6 +193,7 @@ impl<P: Packet> Queue<P> for Discipline<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::EarlyAction;
 
     #[test]
     fn a_queue_that_only_drops_cannot_mark() {

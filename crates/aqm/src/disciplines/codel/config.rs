@@ -67,4 +67,9 @@ impl CoDelConfig {
         self.limit.validate()?;
         self.params.validate()
     }
+
+    /// Whether it may mark ECN-capable packets.
+    pub(crate) fn can_mark(&self) -> bool {
+        self.params.ecn
+    }
 }

@@ -97,6 +97,11 @@ impl TcRedConfig {
         let probability = (self.probability * 4_294_967_296.0) as u32;
         (probability / (self.max_bytes - self.min_bytes)).max(1)
     }
+
+    /// Whether it may mark ECN-capable packets.
+    pub(crate) fn can_mark(&self) -> bool {
+        self.ecn
+    }
 }
 
 #[cfg(test)]

@@ -51,4 +51,9 @@ impl SredConfig {
         check_probability(self.max_p, "max_p")?;
         check_positive(self.most_flows, "most_flows")
     }
+
+    /// Whether it may mark ECN-capable packets.
+    pub(crate) fn can_mark(&self) -> bool {
+        self.action == EarlyAction::Mark
+    }
 }
