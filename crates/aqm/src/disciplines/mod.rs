@@ -8,7 +8,6 @@ mod drop_tail;
 mod dual_pi2;
 mod fixed_probability;
 mod fq_codel;
-mod head_drop;
 mod pie;
 mod red;
 mod sred;
@@ -20,7 +19,6 @@ pub use drop_tail::{DropTail, DropTailConfig};
 pub use dual_pi2::{Decides, DualPi2, DualPi2Config, LowLatency, Overload, Step};
 pub use fixed_probability::{FixedProbability, FixedProbabilityConfig};
 pub use fq_codel::{FqCoDel, FqCoDelConfig};
-pub use head_drop::{HeadDrop, HeadDropConfig};
 pub use pie::{Pie, PieConfig};
 pub use red::{
     AboveMax, Adaptation, AdaptiveConfig, Red, RedConfig, SelfConfiguringConfig, Spacing, Unit,
@@ -62,8 +60,6 @@ macro_rules! disciplines {
             FqCoDel(FqCoDelConfig) decides at dequeue: |config, _| FqCoDel::new(*config);
             /// Two coupled queues, one of low latency.
             DualPi2(DualPi2Config) decides at dequeue: |config, _| DualPi2::new(*config);
-            /// First in, first out; the oldest packets make room.
-            HeadDrop(HeadDropConfig) decides at dequeue: |config, _| HeadDrop::new(*config);
             /// A discipline from outside this crate.
             Custom(CustomConfig) decides at dequeue: |config, rate| Custom::new(config, rate);
         }

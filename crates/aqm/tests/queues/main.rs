@@ -5,7 +5,6 @@ mod drop_tail;
 mod dual_pi2;
 mod fq_codel;
 mod harness;
-mod head_drop;
 mod pie;
 mod properties;
 mod red;

@@ -104,7 +104,6 @@ fn config() -> impl Strategy<Value = Config> {
         Config::Pie(pie)
     });
     let drop_tail = limit().prop_map(|limit| Config::DropTail(DropTailConfig { limit }));
-    let head_drop = limit().prop_map(|limit| Config::HeadDrop(HeadDropConfig { limit }));
     let tc_red = (any::<bool>(), 0.001..=1.0f64, 2u32..40).prop_map(|(ecn, probability, burst)| {
         Config::TcRed(TcRedConfig {
             limit_bytes: LIMIT_BYTES,
@@ -136,7 +135,7 @@ fn config() -> impl Strategy<Value = Config> {
     });
     let custom = red().prop_map(|config| Config::custom(Outside(config)));
     prop_oneof![
-        1 => drop_tail, 1 => head_drop, 4 => red(), 2 => sred(), 1 => fixed, 2 => codel, 3 => fq, 2 => pie, 3 => dual_pi2, 3 => tc_red,
+        1 => drop_tail, 4 => red(), 2 => sred(), 1 => fixed, 2 => codel, 3 => fq, 2 => pie, 3 => dual_pi2, 3 => tc_red,
         2 => custom
     ]
 }
@@ -249,7 +248,6 @@ fn is_within_limit(config: &Config, packets: usize, bytes: u64) -> bool {
     let few = packets <= LIMIT_PACKETS as usize;
     let limit = match config {
         Config::DropTail(config) => config.limit,
-        Config::HeadDrop(config) => config.limit,
         Config::Red(config) => config.limit,
         Config::CoDel(config) => config.limit,
         Config::Pie(config) => config.limit,

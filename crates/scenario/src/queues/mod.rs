@@ -7,7 +7,6 @@ mod droptail;
 mod dual_pi2;
 mod fixed_probability;
 mod fq_codel;
-mod head_drop;
 mod pie;
 mod red;
 mod sred;
@@ -66,8 +65,6 @@ disciplines! {
     DualPi2(dual_pi2::DualPi2Keys) = "dualpi2",
     /// RED as Linux has it: the parameters of `tc red`, the arithmetic of its kernel.
     TcRed(tc_red::TcRedKeys) = "tc-red",
-    /// First in, first out; what does not fit drops the oldest.
-    HeadDrop(head_drop::HeadDropKeys) = "head-drop",
 }
 
 impl KnownKinds for QueueKeys {

@@ -134,7 +134,7 @@ fn one_clear_message_for_each_mistake() {
             "x.toml:7:1: queues.red: \"red\" is the name of a kind; choose another name\n\
              x.toml:11:58: dumbbell.bottleneck.queue: expected the name of a queue (droptail, red, \
              adaptive-red, self-configuring-red, sred, fixed-probability, codel, fq-codel, pie, \
-             dualpi2, tc-red, head-drop), found \"marking\"",
+             dualpi2, tc-red), found \"marking\"",
         ),
         (
             "start = \"1s\" }",
