@@ -17,7 +17,7 @@ pytest.importorskip("windlass_lab._native", reason="build it with scripts/build-
 
 from gymnasium.utils.env_checker import check_env
 
-from windlass_lab.environments.spec import ACTIONS, OBSERVATION
+from windlass_lab.environments.spec import ACTIONS, OBSERVATION, SIGNALS
 
 SCENARIO = """
 schema = 1
@@ -90,6 +90,55 @@ def test_to_watch_is_to_see_the_flows_own_run(path):
         env.step(env.action_space.sample())
     summary = env.summary()
     assert summary == wl.simulate(path, seed=summary["seed"], series="none").summary
+
+
+def test_signals_are_what_the_flows_controller_gets(path):
+    """The flow alone on 833 packets per second, with more than the queue holds."""
+    alone = {"flows.1.start": "4.9s", "dumbbell.bottleneck.queue": "droptail"}
+    options = {"flow": "long", "step": "500ms", "action": "cwnd", "set": alone}
+    env = wl.make_env(path, **options, signals=True)
+    check_env(env, skip_render_check=True)
+    names = OBSERVATION + SIGNALS
+    env.reset(seed=1)
+    rows = []
+    for window in (4, 4, 30, 30, 200, 200, 200, 30):
+        observation = env.step(np.array([window], dtype=np.float32))[0]
+        rows.append(dict(zip(names, map(float, observation), strict=True)))
+    small, full, over = rows[1], rows[3], rows[4:7]
+    # A rate sample spans a round trip, and a window's packets come back within it.
+    assert small["delivery_rate_packets_per_s"] == pytest.approx(4 / 0.0244, rel=0.15)
+    assert full["delivery_rate_packets_per_s"] == pytest.approx(833, rel=0.05)
+    assert full["lost_packets"] == small["lost_packets"] == 0
+    assert sum(row["lost_packets"] for row in over) > 50
+    # The application had nothing to send before the handshake was over.
+    assert 0 < rows[0]["app_limited_share"] < 0.1
+    assert all(row["app_limited_share"] == 0 for row in rows[1:])
+    assert all(row["marked_packets"] == 0 for row in rows)
+
+
+def test_signals_of_marks_and_of_a_quiet_application(path):
+    ecn = {"defaults.ecn": True, "dumbbell.bottleneck.queue": "codel"}
+    env = wl.make_env(path, flow="long", step="1s", action="watch", set=ecn, signals=True)
+    env.reset(seed=1)
+    rows = [env.step(np.zeros(1, dtype=np.float32))[0] for _ in range(5)]
+    assert sum(row[-2] for row in rows) > 0
+    app = {"kind": "repeated", "size": "20kB", "pause": "100ms"}
+    quiet = {"flows.0.app": app}
+    env = wl.make_env(path, flow="long", step="1s", action="watch", set=quiet, signals=True)
+    env.reset(seed=1)
+    shares = [float(env.step(np.zeros(1, dtype=np.float32))[0][-1]) for _ in range(5)]
+    assert all(0 < share < 1 for share in shares), "only the last segments have nothing behind them"
+
+
+@pytest.mark.parametrize("controller", ["cubic", "dctcp", "bbr"])
+def test_signals_change_nothing_of_a_run(path, controller):
+    keys = {"flows.0.controller": controller, "defaults.ecn": True}
+    env = wl.make_env(path, flow="long", step="100ms", action="watch", set=keys, signals=True)
+    env.reset(seed=5)
+    for _ in range(50):
+        env.step(env.action_space.sample())
+    summary = env.summary()
+    assert summary == wl.simulate(path, seed=summary["seed"], series="none", set=keys).summary
 
 
 def test_steps_are_times_round_trips_and_acks(path):

@@ -9,10 +9,13 @@ use std::sync::Arc;
 use windlass_base::{Span, Time};
 use windlass_keys::parse_time;
 use windlass_sim::external::External;
+use windlass_sim::observed::{Observed, Signals};
 use windlass_sim::{Scenario, Simulation};
 
-/// Numbers of an observation; `windlass_lab.environments.observation` names them.
+/// Numbers of an observation; `windlass_lab.environments.spec` names them.
 const OBSERVATION: usize = 9;
+/// Numbers that follow where the signals of a controller are asked for.
+const SIGNALS: usize = 4;
 /// The window in segments while an agent sets the pacing rate: no limit.
 const WINDOW_OF_PACED: f64 = 10_000.0;
 /// The time in which a paced flow sends its initial window, before a rate is set.
@@ -50,12 +53,15 @@ struct Member {
     scenario: Arc<Scenario>,
     external: External,
     control: Control,
+    /// The signals of the flow, if they are asked for.
+    observed: Option<Observed>,
     simulation: Option<Simulation<Arc<Scenario>>>,
     /// The seed and the actions of the run, from which another process can repeat it.
     origin: Origin,
     /// When the last step ended.
     at: Time,
     last: Counts,
+    last_signals: Signals,
 }
 
 /// The seed of a run, and the windows or pacing rates of its steps.
@@ -85,6 +91,7 @@ impl Environments {
         count: usize,
         step: &str,
         control: &str,
+        signals: bool,
     ) -> PyResult<Environments> {
         let fault = PyValueError::new_err::<String>;
         let mut scenario = crate::read(origin, text, &overrides, None).map_err(fault)?.scenario;
@@ -112,15 +119,22 @@ impl Environments {
             if control != Control::Own {
                 scenario.flows[index].sender.congestion = Arc::new(external.clone());
             }
+            let congestion = &mut scenario.flows[index].sender.congestion;
+            let observed = signals.then(|| Observed::new(Arc::clone(congestion)));
+            if let Some(observed) = &observed {
+                *congestion = Arc::new(observed.clone());
+            }
             let scenario = Arc::new(scenario);
             Member {
                 scenario,
                 external,
                 control,
+                observed,
                 simulation: None,
                 origin: Origin::default(),
                 at: Time::ZERO,
                 last: Counts::default(),
+                last_signals: Signals::default(),
             }
         };
         let members: Vec<Member> = (0..count).map(member).collect();
@@ -197,7 +211,7 @@ impl Environments {
     /// The observations as bytes, and how each member goes on.
     fn advance(&mut self, members: &[usize], controls: &[f64]) -> PyResult<(Vec<u8>, Vec<u8>)> {
         let (flow, step) = (self.flow, self.step);
-        let mut bytes = Vec::with_capacity(members.len() * OBSERVATION * 8);
+        let mut bytes = Vec::with_capacity(members.len() * (OBSERVATION + SIGNALS) * 8);
         let mut over = Vec::with_capacity(members.len());
         for (number, control) in members.iter().zip(controls) {
             let member = self.member(*number)?;
@@ -218,6 +232,10 @@ impl Member {
         self.origin = Origin { seed, controls: Vec::new() };
         self.at = Time::ZERO;
         self.last = Counts::default();
+        if let Some(observed) = &self.observed {
+            observed.reset();
+        }
+        self.last_signals = Signals::default();
         Ok(())
     }
 
@@ -244,7 +262,7 @@ impl Member {
     }
 
     /// Runs for a step with this window or pacing rate. An interruption ends the run.
-    fn advance(&mut self, flow: usize, step: Step, control: f64) -> PyResult<[f64; OBSERVATION]> {
+    fn advance(&mut self, flow: usize, step: Step, control: f64) -> PyResult<Vec<f64>> {
         self.set(control);
         let no_run = || PyValueError::new_err(NO_RUN);
         let mut simulation = self.simulation.take().ok_or_else(no_run)?;
@@ -272,7 +290,9 @@ impl Member {
         self.simulation = Some(simulation);
         self.origin.controls.push(control);
         let began = std::mem::replace(&mut self.at, now);
-        Ok(self.observe(flow, (now - began).as_secs_f64()))
+        let mut observation = self.observe(flow, (now - began).as_secs_f64()).to_vec();
+        observation.extend(self.observe_signals(flow).into_iter().flatten());
+        Ok(observation)
     }
 
     fn set(&self, control: f64) {
@@ -318,6 +338,23 @@ impl Member {
         ];
         self.last = now;
         observation
+    }
+
+    /// The signals of the step, if they are asked for: the fastest sample of the delivery rate in segments per
+    /// second, segments lost and marked, and the share of the samples that the application limited.
+    fn observe_signals(&mut self, flow: usize) -> Option<[f64; SIGNALS]> {
+        let now = self.observed.as_ref()?.take();
+        let sender = self.simulation.as_ref().and_then(|simulation| simulation.sender(flow));
+        let mss = sender.map_or(1.0, |sender| f64::from(sender.mss()));
+        let last = std::mem::replace(&mut self.last_signals, now);
+        let samples = now.samples - last.samples;
+        let limited = (now.limited_samples - last.limited_samples) as f64;
+        Some([
+            now.fastest_bytes_per_s / mss,
+            (now.lost_bytes - last.lost_bytes) as f64 / mss,
+            (now.marked_bytes - last.marked_bytes) as f64 / mss,
+            if samples > 0 { limited / samples as f64 } else { 0.0 },
+        ])
     }
 }
 

@@ -46,6 +46,7 @@ mod host;
 mod middlebox;
 pub mod model;
 mod network;
+pub mod observed;
 pub mod packet;
 pub mod pcapng;
 mod placed;

@@ -47,8 +47,8 @@ class Stopped(Exception):  # noqa: N818
 
 class Environments:
     """Simulations of one scenario. `control` is what the flow `flow` has from outside: "window",
-    "pacing_rate", or nothing ("own"). `step` is "rtt", a number of ACKs such as "8 acks", or a time
-    such as "100ms".
+    "pacing_rate", or nothing ("own"). `signals` adds a controller's to observations. `step` is
+    "rtt", a number of ACKs such as "8 acks", or a time such as "100ms".
     """
 
     def __init__(
@@ -60,6 +60,7 @@ class Environments:
         count: int,
         step: str,
         control: str,
+        signals: bool,
     ) -> None:
         """Raises `ValueError` with all problems of the scenario, one per line."""
 

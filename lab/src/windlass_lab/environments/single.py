@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 
 from windlass_lab.core.files.scalars import whole
-from windlass_lab.environments.spec import OBSERVATION, Restorable, Reward, Spec, power
+from windlass_lab.environments.spec import Restorable, Reward, Spec, power
 
 
 class CongestionEnv(Restorable, gymnasium.Env):
@@ -47,7 +47,7 @@ class CongestionEnv(Restorable, gymnasium.Env):
         control, *_ = self._native.controls()
         wanted = self._spec.next_controls(control, float(number))
         data, endings = self._native.step([0], [float(wanted)])
-        observation = np.frombuffer(data, dtype=np.float64, count=len(OBSERVATION))
+        observation = np.frombuffer(data, dtype=np.float64, count=len(self._spec.names))
         reward = float(self._spec.reward(observation))
         return observation.astype(np.float32), reward, endings[0] == 2, endings[0] == 1, {}
 
@@ -64,6 +64,7 @@ def make_env(
     action: str = "factor",
     reward: Reward = power,
     set: Mapping[str, object] | None = None,
+    signals: bool = False,
 ) -> CongestionEnv:
     """An environment of a scenario (docs/reference/environments.md).
 
@@ -71,6 +72,7 @@ def make_env(
     as "8 acks", or a time such as "100ms". `action` is "cwnd" (packets), "factor" (the power of two
     that the window is multiplied by), "increment" (packets), "pacing_rate" (packets per second),
     "pacing_factor", or "watch" (none: the flow keeps its controller). `set` replaces keys of the
-    scenario. Raises `LabError` for a scenario or an option that cannot be.
+    scenario. `signals` adds the signals of a controller to the observations. Raises `LabError` for
+    a scenario or an option that cannot be.
     """
-    return CongestionEnv(Spec.of(path, flow, step, action, reward, set))
+    return CongestionEnv(Spec.of(path, flow, step, action, reward, set, signals))

@@ -35,6 +35,14 @@ OBSERVATION = (
 )
 """The numbers of an observation. Rates and counts are those of the step; RTTs are 0 before the
 first sample."""
+SIGNALS = (
+    "delivery_rate_packets_per_s",
+    "lost_packets",
+    "marked_packets",
+    "app_limited_share",
+)
+"""The numbers that follow with `signals`: those of a controller (docs/internals/controllers.md),
+in the step."""
 ACTIONS = ("cwnd", "factor", "increment", "pacing_rate", "pacing_factor", "watch")
 WINDOW_MAX = 10_000.0
 """The largest window in packets."""
@@ -79,6 +87,7 @@ class Spec:
     action: str
     reward: Reward
     set: Mapping[str, object]
+    signals: bool
 
     @staticmethod
     def of(
@@ -88,11 +97,12 @@ class Spec:
         action: str,
         reward: Reward,
         set_: Mapping[str, object] | None,
+        signals: bool,
     ) -> Spec:
         """The options of a scenario's file. Raises `LabError` if it cannot be read."""
         values = {key: plain(value) for key, value in (set_ or {}).items()}
         text = portable_text(Path(path))
-        return Spec(Path(path), text, flow, str(plain(step)), action, reward, values)
+        return Spec(Path(path), text, flow, str(plain(step)), action, reward, values, signals)
 
     def native(self, count: int) -> Environments:
         """So many simulations. Raises `LabError` for a scenario or an option that cannot be."""
@@ -101,7 +111,14 @@ class Spec:
         overrides = [override(key, value) for key, value in self.set.items()]
         try:
             return load_native().Environments(
-                str(self.path), self.text, overrides, self.flow, count, self.step, self.control
+                str(self.path),
+                self.text,
+                overrides,
+                self.flow,
+                count,
+                self.step,
+                self.control,
+                self.signals,
             )
         except ValueError as error:
             raise LabError(str(error)) from None
@@ -140,10 +157,15 @@ class Spec:
         return numbers
 
     def observation_space(self) -> Box:
-        """`OBSERVATION`, none below 0."""
+        """The numbers of `names`, none below 0."""
         from gymnasium.spaces import Box
 
-        return Box(0.0, np.inf, shape=(len(OBSERVATION),), dtype=np.float32)
+        return Box(0.0, np.inf, shape=(len(self.names),), dtype=np.float32)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The numbers of an observation: `OBSERVATION`, and `SIGNALS` where they are asked for."""
+        return OBSERVATION + SIGNALS if self.signals else OBSERVATION
 
     @property
     def control(self) -> str:
@@ -169,7 +191,7 @@ class Spec:
 
     def first_observations(self, controls: np.ndarray) -> np.ndarray:
         """The observations after a reset: the initial windows, and zeros for the rest."""
-        observations = np.zeros((len(controls), len(OBSERVATION)), dtype=np.float32)
+        observations = np.zeros((len(controls), len(self.names)), dtype=np.float32)
         observations[:, 0] = 0.0 if self.control == "pacing_rate" else controls
         return observations
 

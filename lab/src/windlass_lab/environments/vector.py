@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from windlass_lab.core.files.scalars import whole
-from windlass_lab.environments.spec import OBSERVATION, Restorable, Reward, Spec, power
+from windlass_lab.environments.spec import Restorable, Reward, Spec, power
 
 
 class CongestionVectorEnv(Restorable, gymnasium.vector.VectorEnv):
@@ -60,7 +60,7 @@ class CongestionVectorEnv(Restorable, gymnasium.vector.VectorEnv):
         running = np.flatnonzero(~self._over)
         wanted = self._spec.next_controls(controls[running], flat[running])
         data, found = self._native.step(running.tolist(), wanted.tolist())
-        seen = np.frombuffer(data, dtype=np.float64).reshape(len(running), len(OBSERVATION))
+        seen = np.frombuffer(data, dtype=np.float64).reshape(len(running), len(self._spec.names))
         observations[running] = seen
         rewards[running] = self._spec.reward(seen)
         endings[running] = np.frombuffer(found, dtype=np.uint8)
@@ -80,9 +80,10 @@ def make_vec_env(
     action: str = "factor",
     reward: Reward = power,
     set: Mapping[str, object] | None = None,
+    signals: bool = False,
 ) -> CongestionVectorEnv:
     """`n` environments of a scenario that step together; the options are those of `make_env`.
     Raises `LabError` for a scenario or an option that cannot be.
     """
-    spec = Spec.of(path, flow, step, action, reward, set)
+    spec = Spec.of(path, flow, step, action, reward, set, signals)
     return CongestionVectorEnv(spec, whole("n", n, 1))
