@@ -290,7 +290,7 @@ impl Connection {
         let Some(state) = &mut self.accurate else { return };
         let first = &mut run.first;
         if first.options.sack.is_empty() && core::mem::take(&mut state.owes_handshake) {
-            first.flags = first.flags - ASK | flags_of(encode(state.handshake));
+            first.flags = (first.flags - ASK) | flags_of(encode(state.handshake));
         }
         if !state.sends_options {
             return;

@@ -235,7 +235,7 @@ fn both_ends_send_at_once_and_each_knows_its_marks() {
     let (mut n, mut m) = (0, 0);
     let mark = |count: &mut u32, segment: &Segment| {
         *count += u32::from(segment.payload_len > 0);
-        if segment.payload_len > 0 && *count % 7 == 0 { Fate::Mark } else { Fate::Pass }
+        if segment.payload_len > 0 && count.is_multiple_of(7) { Fate::Mark } else { Fate::Pass }
     };
     pair.run(pair.now + Span::from_secs(100), |s| mark(&mut n, s), |s| mark(&mut m, s));
     let a = pair.a.connection.accurate_ecn().expect("AccECN");
