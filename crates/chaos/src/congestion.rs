@@ -228,8 +228,13 @@ impl CongestionWatch {
         let covered = after.una > self.cut_until || positions.reported > self.cut_until;
         let exempt = self.unsure || now.config().ecn.cut_after_timeout;
         if cuts == 0 {
-            let echo = segment.flags.contains(Flags::ACK | Flags::ECE)
-                && !segment.flags.intersects(Flags::SYN | Flags::RST);
+            let echo = match now.accurate_ecn() {
+                Some(_) => after.stats.ece_received > before.stats.ece_received,
+                None => {
+                    segment.flags.contains(Flags::ACK | Flags::ECE)
+                        && !segment.flags.intersects(Flags::SYN | Flags::RST)
+                }
+            };
             // The FIN alone carries no CWR, which must have been sent before the echo.
             let reports = positions.reported > self.cut_until + 1
                 && after.stats.ece_received > before.stats.ece_received;

@@ -35,7 +35,7 @@ impl Echo {
         } else if ecn == Ecn::Ce {
             self.marks += 1;
             self.due |= taken;
-        } else if segment.flags.contains(Flags::CWR) && self.policy == EcnEcho::UntilCwr {
+        } else if segment.flags.contains(Flags::CWR) && self.policy != EcnEcho::OncePerCe {
             self.due = false;
             if taken {
                 self.marks = 0;

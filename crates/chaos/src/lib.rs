@@ -14,6 +14,9 @@
 //! [`run_traversal_range`] draws another kind of run: sessions of ToU between two hosts behind NATs, with a
 //! rendezvous (`traversal`).
 //!
+//! Without a proxy the ends may use AccECN, on paths that also clear the ECN field or remove its option. No byte may
+//! be reported as marked that did not arrive so, and where nothing is lost every mark must be reported.
+//!
 //! Without a proxy a lost retransmission must reduce the window within two round trips or an RTO, and
 //! SND.UNA must follow one that arrives within two.
 //!
@@ -35,6 +38,7 @@
 //! # Ok::<(), windlass_chaos::Failure>(())
 //! ```
 
+mod accurate;
 mod app;
 mod bound;
 mod coalesce;

@@ -49,6 +49,9 @@ pub(crate) fn describe(segment: &Segment, ecn: Ecn) -> String {
     if let Some(timestamps) = options.timestamps {
         text += &format!(" ts {}/{}", timestamps.value, timestamps.echo_reply);
     }
+    if let Some(option) = options.accecn {
+        text += &format!(" accecn {:?}/{:?}/{:?}", option.ect0(), option.ce(), option.ect1());
+    }
     if ecn != Ecn::NotEct {
         text += &format!(" {ecn:?}");
     }

@@ -88,6 +88,9 @@ impl Network {
         let path = &mut self.legs[leg][1 - to];
         let fate = path.carry(now, packet.segment.wire_bytes() + 20, packet.ecn);
         let Fate::Arrives { at, ecn, corrupt, copy_at } = fate else { return fate };
+        if path.strips_accecn(now) {
+            packet.segment.options.accecn = None;
+        }
         packet.ecn = ecn;
         if let Some(copy_at) = copy_at {
             self.put(copy_at, Hop { node: next, to, packet: packet.clone() });

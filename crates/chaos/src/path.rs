@@ -36,6 +36,11 @@ impl Path {
         Path { setup, rng, calm, bad: false, link_free: start, last_arrival: start }
     }
 
+    /// Whether AccECN's option does not get through at `now`.
+    pub(crate) fn strips_accecn(&self, now: Time) -> bool {
+        self.setup.strips_accecn && now < self.calm
+    }
+
     /// A packet of `len` bytes leaves now.
     pub(crate) fn carry(&mut self, now: Time, len: u32, ecn: Ecn) -> Fate {
         if now >= self.calm {
@@ -50,7 +55,11 @@ impl Path {
         let duplicate = self.rng.chance(self.setup.duplicate);
         let copy_at = duplicate.then(|| self.delayed(sent));
         let marked = ecn.is_capable() && self.rng.chance(self.setup.mark);
-        let ecn = if marked { Ecn::Ce } else { ecn };
+        let ecn = match marked {
+            _ if self.setup.bleaches => Ecn::NotEct,
+            true => Ecn::Ce,
+            false => ecn,
+        };
         Fate::Arrives { at, ecn, corrupt: self.rng.chance(self.setup.corrupt), copy_at }
     }
 

@@ -23,6 +23,8 @@ pub struct Report {
     pub bytes: u64,
     /// Zero-window probes with data, of both ends.
     pub window_probes: u64,
+    /// Both ends agreed on AccECN.
+    pub accurate: bool,
     /// The counters of both connections.
     pub stats: [Stats; 2],
     /// Counters of the ECN proxies on the path, from A to B.
@@ -90,6 +92,8 @@ pub struct Summary {
     pub window_probes: u64,
     /// Cuts by ECN.
     pub ecn_cuts: u64,
+    /// Seeds whose ends agreed on AccECN.
+    pub accurate: u64,
     /// Cuts taken back.
     pub undone_cuts: u64,
     /// New segments that F-RTO sent.
@@ -187,6 +191,7 @@ impl Summary {
         self.packets += report.packets;
         self.bytes += report.bytes;
         self.window_probes += report.window_probes;
+        self.accurate += u64::from(report.accurate);
         self.proxies.add(&report.proxies);
         self.lasted += report.lasted;
         self.digest = self.digest.wrapping_add(report.digest);
@@ -210,6 +215,7 @@ impl Summary {
         self.fast_retransmits += other.fast_retransmits;
         self.window_probes += other.window_probes;
         self.ecn_cuts += other.ecn_cuts;
+        self.accurate += other.accurate;
         self.undone_cuts += other.undone_cuts;
         self.frto_probes += other.frto_probes;
         self.proxies.merge(&other.proxies);
@@ -242,6 +248,7 @@ impl fmt::Display for Summary {
             self.ecn_cuts,
             self.undone_cuts
         )?;
+        writeln!(f, "{} with AccECN at both ends", self.accurate)?;
         if self.proxies == ProxySums::default() { Ok(()) } else { self.proxies.fmt(f) }
     }
 }

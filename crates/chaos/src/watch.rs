@@ -262,7 +262,7 @@ impl Watch {
         ensure!(ack <= received, "ACK {ack}, received up to {received}");
         self.acked = ack;
         let syn = segment.flags.contains(Flags::SYN);
-        if now.ecn_negotiated() && !syn {
+        if now.ecn_negotiated() && now.accurate_ecn().is_none() && !syn {
             self.echo.acknowledged(segment.flags.contains(Flags::ECE))?;
         }
         self.check_sack(segment)?;
@@ -360,6 +360,8 @@ fn check_ecn(run: &Run, now: &Connection) -> Result<(), String> {
     let (first, ecn) = (&run.first, run.ecn);
     ensure!(ecn == Ecn::Ect0, "{ecn:?} sent");
     ensure!(now.ecn_negotiated(), "ECT without ECN");
+    let accurate = now.accurate_ecn();
+    ensure!(accurate.is_none_or(|state| state.sends_ect), "ECT although the path changes ECN");
     ensure!(first.payload_len > 0, "ECT on a segment without data: {:?}", first.flags);
     let resend = run.retransmission && !now.config().ecn.on_retransmit;
     ensure!(!resend, "ECT on a retransmission");

@@ -1,6 +1,7 @@
 //! A run: two ends, the path between them, and virtual time. It ends when the connection is over,
 //! or with the invariant that breaks.
 
+use crate::accurate;
 use crate::bound;
 use crate::coalesce::coalesce;
 use crate::congestion::Sender;
@@ -386,6 +387,7 @@ impl<'a> World<'a> {
         }
         self.check_samples()?;
         self.check_clean_path(&endings)?;
+        accurate::check(self.setup, self.ends.each_ref().map(End::connection), &endings)?;
         Ok(Report {
             seed: self.seed,
             digest: self.log.digest(),
@@ -394,6 +396,7 @@ impl<'a> World<'a> {
             packets: self.sent,
             bytes: self.ends.iter().map(|end| end.app.progress().1).sum(),
             window_probes: self.ends.iter().map(|end| end.window_probes).sum(),
+            accurate: self.ends.iter().all(|end| end.connection().accurate_ecn().is_some()),
             stats: self.ends.each_ref().map(|end| *end.connection().stats()),
             proxies: self.proxies.iter().map(|proxy| proxy.counters().clone()).collect(),
         })

@@ -229,7 +229,7 @@ fn garbage() -> Box<dyn Server> {
         }
         let random = |_| {
             let seq = SeqNumber(rng.below(1 << 22) as u32);
-            let flags = Flags::from_bits_retain(rng.bits() as u8) - Flags::RST;
+            let flags = Flags::from_bits_retain(rng.bits() as u16 & 0xff) - Flags::RST;
             let payload = vec![b'?'; rng.below(600) as usize];
             let (after, packet) = packet(flow, Segment { seq, flags, ..answer }, &payload);
             (after + Span::from_micros(rng.below(50_000)), packet)

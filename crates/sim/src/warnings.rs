@@ -3,6 +3,7 @@
 use crate::model::{Flow, Middlebox, Scenario};
 use crate::network::Network;
 use std::collections::BTreeMap;
+use windlass_tcp::config::EcnEcho;
 
 /// Names in a warning; others are counted.
 const NAMES: usize = 3;
@@ -42,13 +43,21 @@ fn obstacle(
         Some("its sender does not use ECN (key ecn)")
     } else if !flow.receiver.ecn.enabled && !helped {
         Some("its receiver does not take ECN (key receiver.ecn)")
-    } else if flow.sender.congestion.echo().is_some_and(|echo| echo != flow.receiver.ecn.echo) {
+    } else if !echoes_as_needed(flow) {
         Some("its receiver echoes them in another way (key receiver.echo)")
     } else if !marked() && !scenario.middleboxes.iter().any(may_mark) {
         Some("no queue on its path marks packets")
     } else {
         None
     }
+}
+
+/// The counts of AccECN suit every controller, if both ends ask for them.
+fn echoes_as_needed(flow: &Flow) -> bool {
+    let receiver = flow.receiver.ecn.echo;
+    let accurate = [flow.sender.ecn.echo, receiver] == [EcnEcho::Accurate; 2];
+    let needed = flow.sender.congestion.echo();
+    accurate || needed.is_none_or(|echo| echo == receiver && echo != EcnEcho::Accurate)
 }
 
 /// The first names, and the number of the others.

@@ -125,6 +125,7 @@
 
 extern crate alloc;
 
+mod accecn;
 pub mod cc;
 pub mod config;
 pub mod conn;
@@ -139,10 +140,11 @@ mod seq;
 mod state;
 pub mod stream;
 
+pub use accecn::{AccurateEcn, EcnCounts};
 pub use config::{Config, Profile};
 pub use conn::{Connection, Error, Event, Run, State};
 pub use observer::{Observer, TraceEvent};
 pub use range_set::RangeSet;
-pub use segment::{Flags, Options, SackBlocks, Segment, Timestamps};
+pub use segment::{AccEcnOption, AccEcnOrder, Flags, Options, SackBlocks, Segment, Timestamps};
 pub use seq::SeqNumber;
 pub use windlass_base::{Ecn, Span, Time};

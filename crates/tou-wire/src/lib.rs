@@ -204,14 +204,15 @@ pub fn emit_to(peer: &SocketAddr, segment: &Segment, out: &mut [u8]) -> usize {
     }
 }
 
-/// ToU has no URG flag, so ECE and CWR stand one bit lower than in TCP.
+/// ToU has no URG flag, so ECE and CWR stand one bit lower than in TCP. It has no AE either: an offer of AccECN
+/// arrives as one of classic ECN.
 fn flags_to_wire(flags: Flags) -> u8 {
-    let bits = flags.bits();
+    let bits = flags.bits() as u8;
     bits & 0x1f | (bits & 0xc0) >> 1
 }
 
 fn flags_from_wire(bits: u8) -> Flags {
-    Flags::from_bits_retain(bits & 0x1f | (bits & 0x60) << 1)
+    Flags::from_bits_retain((bits & 0x1f | (bits & 0x60) << 1).into())
 }
 
 fn be32(bytes: &[u8; MIN_HEADER_LEN], at: usize) -> u32 {

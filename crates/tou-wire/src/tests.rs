@@ -16,7 +16,8 @@ fn options() -> impl Strategy<Value = Options> {
                 sack.push(SeqNumber(left), SeqNumber(right));
             }
             let timestamps = timestamps.map(|(value, echo_reply)| Timestamps { value, echo_reply });
-            let mut options = Options { mss, window_scale, sack_permitted, timestamps, sack };
+            let mut options =
+                Options { mss, window_scale, sack_permitted, timestamps, sack, accecn: None };
             // Blocks for which there is no room are not sent.
             let fits = options.sack_that_fits().to_vec();
             options.sack = SackBlocks::default();
@@ -35,7 +36,7 @@ proptest! {
         let segment = Segment {
             seq: SeqNumber(seq),
             ack: SeqNumber(ack),
-            flags: Flags::from_bits_retain(flags) - Flags::URG,
+            flags: Flags::from_bits_retain(flags.into()) - Flags::URG,
             window,
             options,
             payload_len: payload_len as u32,

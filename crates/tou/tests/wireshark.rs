@@ -263,7 +263,7 @@ fn strange_datagram(rng: &mut Rng) -> Vec<u8> {
     let segment = Segment {
         seq: SeqNumber(some(1.0).unwrap_or(0)),
         ack: SeqNumber(some(1.0).unwrap_or(0)),
-        flags: Flags::from_bits_retain(some(1.0).unwrap_or(0) as u8) - Flags::URG,
+        flags: Flags::from_bits_retain(some(1.0).unwrap_or(0) as u16 & 0xff) - Flags::URG,
         window: some(1.0).unwrap_or(0) as u16,
         options: Options {
             mss: some(0.3).map(|bits| bits as u16),
@@ -271,6 +271,7 @@ fn strange_datagram(rng: &mut Rng) -> Vec<u8> {
             sack_permitted: some(0.3).is_some(),
             timestamps: some(0.5).map(|value| Timestamps { value, echo_reply: !value }),
             sack,
+            accecn: None,
         },
         payload_len: 0,
     };

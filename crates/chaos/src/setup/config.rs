@@ -86,6 +86,26 @@ pub(super) fn draw_cubic_options(rng: &mut Rng, config: &mut Config, hystart: bo
     set_cubic(config, hystart, as_linux);
 }
 
+/// AccECN (RFC 9768) at one end or both, from a stream of its own. Without a handshake both have it or neither.
+pub(super) fn draw_accurate(rng: &mut Rng, opening: Opening, configs: &mut [Config; 2]) {
+    if !rng.chance(0.3) {
+        return;
+    }
+    let alone = rng.chance(0.2).then(|| usize::from(rng.chance(0.5)));
+    let alone = alone.filter(|_| opening != Opening::Established);
+    for (index, config) in configs.iter_mut().enumerate() {
+        if alone.is_none_or(|alone| alone == index) {
+            config.ecn.enabled = true;
+            config.ecn.echo = EcnEcho::Accurate;
+        }
+    }
+}
+
+/// Whether an end asks for AccECN.
+pub(crate) fn is_accurate(config: &Config) -> bool {
+    config.ecn.enabled && config.ecn.echo == EcnEcho::Accurate
+}
+
 /// If the controller is CUBIC: with these options.
 fn set_cubic(config: &mut Config, hystart: HyStart, as_linux: bool) {
     if config.congestion.name() == "cubic" {

@@ -94,6 +94,11 @@ impl Setup {
         for (config, hystart) in configs.iter_mut().zip(hystart) {
             config::draw_cubic_options(&mut options, config, hystart);
         }
+        // Proxies are for classic ECN. Where none is on the way, the ends may use AccECN.
+        let mut accurate = Rng::fork(seed, 6);
+        if proxies.is_empty() {
+            config::draw_accurate(&mut accurate, opening, &mut configs);
+        }
         if features.modern {
             configs.iter_mut().for_each(config::modernise);
         }
@@ -124,7 +129,10 @@ impl Setup {
         let calm = start + Span::from_micros(spread(&mut rng, 50_000, 600_000_000));
         let wild = rng.chance(0.85);
         let mut path = || PathSetup::draw(&mut rng, start, wild);
-        let paths = [path(), path()];
+        let mut paths = [path(), path()];
+        if configs.iter().any(config::is_accurate) {
+            paths.iter_mut().for_each(|path| path.draw_for_accurate(&mut accurate, wild));
+        }
         let legs = match proxies.is_empty() {
             true => vec![paths],
             false => proxy::legs(&mut proxy_rng, start, &proxies, paths),

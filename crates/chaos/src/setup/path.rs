@@ -21,6 +21,10 @@ pub(crate) struct PathSetup {
     pub(crate) corrupt: f64,
     /// CE on this part of the packets that can carry it.
     pub(crate) mark: f64,
+    /// Every packet becomes Not-ECT.
+    pub(crate) bleaches: bool,
+    /// The AccECN option is removed.
+    pub(crate) strips_accecn: bool,
     /// A link of that rate behind a queue of that many bytes.
     pub(crate) link: Option<(BitRate, u64)>,
     /// From these instants on, another delay.
@@ -62,10 +66,27 @@ impl PathSetup {
             reorder: None,
             corrupt: 0.0,
             mark: 0.0,
+            bleaches: false,
+            strips_accecn: false,
             link: None,
             delay_changes: Vec::new(),
             blackouts: Vec::new(),
         }
+    }
+
+    /// Marks for AccECN to count, and what middleboxes do to it.
+    pub(super) fn draw_for_accurate(&mut self, rng: &mut Rng, wild: bool) {
+        if wild && self.mark == 0.0 && rng.chance(0.8) {
+            self.mark = small_share(rng, 1.0);
+        }
+        self.bleaches = wild && rng.chance(0.1);
+        self.strips_accecn = wild && rng.chance(0.15);
+    }
+
+    /// Every packet arrives once and in order.
+    pub(crate) fn is_faithful(&self) -> bool {
+        let clean = PathSetup { mark: 0.0, bleaches: false, strips_accecn: false, ..self.clone() };
+        clean.is_clean()
     }
 
     fn draw_losses(&mut self, rng: &mut Rng) {
@@ -150,6 +171,8 @@ impl PathSetup {
             && self.reorder.is_none()
             && self.corrupt == 0.0
             && self.mark == 0.0
+            && !self.bleaches
+            && !self.strips_accecn
             && self.link.is_none()
             && self.jitter.is_zero()
             && self.delay_changes.is_empty()

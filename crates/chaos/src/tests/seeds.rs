@@ -30,6 +30,7 @@ fn seeds_break_nothing_and_meet_everything() {
         ("fast retransmits", summary.fast_retransmits),
         ("window probes", summary.window_probes),
         ("ECN cuts", summary.ecn_cuts),
+        ("connections with AccECN", summary.accurate),
         ("undone cuts", summary.undone_cuts),
         ("probes of F-RTO", summary.frto_probes),
     ] {

@@ -56,7 +56,7 @@ impl EcnFields {
         // RFC 9293 section 3.1: the data offset counts words of 32 bits.
         let words = (header.len() / 4) as u8;
         if let Some(octet) = header.get_mut(OFFSET_OCTET) {
-            *octet = (words << 4) | u8::from(self.ae);
+            *octet = (words << 4) | (*octet & 1) | u8::from(self.ae);
         }
     }
 

@@ -120,9 +120,9 @@ impl World {
             0..=99 => Flags::ACK,
             // With each combination of ECE and CWR.
             flags @ 100..=179 => {
-                Flags::SYN | Flags::ACK | Flags::from_bits_retain((flags & 0b11) << 6)
+                Flags::SYN | Flags::ACK | Flags::from_bits_retain(u16::from(flags & 0b11) << 6)
             }
-            flags => Flags::from_bits_retain(flags),
+            flags => Flags::from_bits_retain(flags.into()),
         };
         let options = Options {
             mss: (byte(5) & 1 == 1).then_some(u16::from(byte(3)) * 8),

@@ -80,7 +80,9 @@ keys! {
         max_retries: Option<u32>,
         /// Retransmissions of a SYN before the connection fails.
         max_syn_retries: Option<u32>,
-        /// A SYN sent again asks for ECN no more.
+        /// Both ends ask for AccECN (RFC 9768), and with it for ECN. A receiver with an `echo` has classic ECN alone.
+        accecn: Option<bool>,
+        /// A SYN sent again asks for ECN no more; with `accecn` the second one does.
         ecn_fallback: Option<bool>,
         /// Retransmissions are ECT as well.
         ecn_on_retransmit: Option<bool>,
@@ -115,7 +117,7 @@ keys! {
         ack: Option<AckKeys>,
         /// Take ECN. Default: as the sender.
         ecn: Option<bool>,
-        /// How it echoes CE.
+        /// How it echoes CE, without AccECN.
         echo: Option<EchoKeys>,
         /// Number of ACKs that echo each CE, with once-per-ce. Default: 1.
         echo_acks: Option<Located<Positive>>,

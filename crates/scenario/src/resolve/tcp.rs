@@ -34,6 +34,10 @@ pub(super) fn options(keys: &TcpKeys, context: &mut Context) -> Option<Options> 
     extensions(&mut config, keys, context);
     let receiver = receiver(config.clone(), keys.receiver.as_ref(), context);
     let handshake = keys.handshake.unwrap_or(profile != Profile::Ns2Reno);
+    if !handshake && receiver.ecn.echo != EcnEcho::Accurate {
+        // Nothing is negotiated: the ends have AccECN both or not at all.
+        config.ecn.echo = receiver.ecn.echo;
+    }
     Some(Options { profile, sender: config, receiver, handshake })
 }
 
@@ -117,6 +121,9 @@ fn congestion(config: &mut Config, keys: &TcpKeys) {
         &mut config.recovery.hold_ssthresh_on_repeated_timeout,
         keys.hold_ssthresh_on_repeated_timeout,
     );
+    if keys.accecn == Some(true) {
+        (config.ecn.enabled, config.ecn.echo) = (true, EcnEcho::Accurate);
+    }
     set(&mut config.ecn.enabled, keys.ecn);
     set(&mut config.ecn.fallback, keys.ecn_fallback);
     set(&mut config.ecn.on_retransmit, keys.ecn_on_retransmit);

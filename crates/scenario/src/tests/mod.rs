@@ -168,6 +168,23 @@ fn a_flows_receiver_inherits_key_by_key() {
 }
 
 #[test]
+fn accecn_is_an_option_of_both_ends_and_gives_way_to_the_echo_of_a_receiver() {
+    use windlass_tcp::config::EcnEcho::{Accurate, OncePerCe, UntilCwr};
+    let ends = |set: &[&str]| {
+        let flow = scenario(GOOD, set).flows.remove(0);
+        [flow.sender, flow.receiver].map(|end| (end.ecn.enabled, end.ecn.echo))
+    };
+    assert_eq!(ends(&["flows.0.accecn=true"]), [(true, Accurate); 2]);
+    assert_eq!(ends(&["flows.0.accecn=true", "flows.0.ecn=false"]), [(false, Accurate); 2]);
+    assert_eq!(ends(&["flows.0.accecn=false", "flows.0.ecn=true"]), [(true, UntilCwr); 2]);
+    let classic = ["flows.0.accecn=true", "flows.0.receiver.echo=once-per-ce"];
+    assert_eq!(ends(&classic), [(true, Accurate), (true, OncePerCe)]);
+    // Nothing is negotiated without a handshake.
+    let without = [classic[0], classic[1], "flows.0.handshake=false"];
+    assert_eq!(ends(&without), [(true, OncePerCe); 2]);
+}
+
+#[test]
 fn the_rule_of_the_rto_is_an_option_of_a_flow() {
     use windlass_tcp::config::RtoRule;
     let rule = |set: &[&str]| scenario(GOOD, set).flows[0].sender.timers.rto.rule;

@@ -8,7 +8,8 @@ use windlass_tcp::{Flags, Segment, SeqNumber};
 
 /// The segment as input of the state machine.
 pub(super) fn summary(now: Time, segment: &Segment, ecn: Ecn) -> proxy_core::Packet {
-    let Options { mss, window_scale, sack_permitted, timestamps, sack } = segment.options;
+    let Options { mss, window_scale, sack_permitted, timestamps, sack, accecn: _ } =
+        segment.options;
     let mut options = proxy_core::Options::empty();
     options.set(proxy_core::Options::MSS, mss.is_some());
     options.set(proxy_core::Options::WINDOW_SCALE, window_scale.is_some());
@@ -27,7 +28,7 @@ pub(super) fn summary(now: Time, segment: &Segment, ecn: Ecn) -> proxy_core::Pac
         window: segment.window,
         options,
         mss: mss.unwrap_or(0),
-        flags: proxy_core::Flags::from_bits_retain(segment.flags.bits()),
+        flags: proxy_core::Flags::from_bits_retain(segment.flags.bits() as u8),
         codepoint: ecn.bits(),
         window_scale: window_scale.unwrap_or(0),
         block_count: sack.as_slice().len() as u8,
@@ -44,8 +45,8 @@ pub(super) fn edited(segment: &Segment, edit: &Edit) -> Segment {
     let does = |action| edit.actions.contains(action);
     let mut edited = *segment;
     if does(Actions::FLAGS) {
-        let kept = edited.flags.bits() & !edit.flags_clear.bits();
-        edited.flags = Flags::from_bits_retain(kept | edit.flags_set.bits());
+        let flags = |of: proxy_core::Flags| Flags::from_bits_retain(of.bits().into());
+        edited.flags = edited.flags - flags(edit.flags_clear) | flags(edit.flags_set);
     }
     if does(Actions::ACK) {
         edited.ack = SeqNumber(edit.ack);

@@ -6,8 +6,8 @@ use crate::ecn_echo::EcnEcho;
 use alloc::boxed::Box;
 
 /// DCTCP (RFC 8257): Reno whose reduction after marks is half the share of marked data, smoothed. It is for
-/// networks whose queues mark early, and its receiver echoes as
-/// [`EcnEcho::Dctcp`].
+/// networks whose queues mark early, and its receiver echoes as [`EcnEcho::Dctcp`] or counts as
+/// [`EcnEcho::Accurate`].
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Dctcp {
     /// The weight of a window of data in the estimate of the marked share: g. Default: 1/16.
@@ -107,7 +107,8 @@ impl Controller for DctcpController {
         if marks.acked_total <= self.window_end {
             return;
         }
-        let share = self.marked as f64 / self.delivered as f64;
+        // More than was delivered may be marked: copies count, too.
+        let share = (self.marked as f64 / self.delivered as f64).min(1.0);
         self.alpha = self.alpha * (1.0 - self.gain) + self.gain * share;
         self.window_end = marks.sent_total;
         (self.delivered, self.marked) = (0, 0);

@@ -117,8 +117,8 @@ pub trait Controller: fmt::Debug + Send {
         false
     }
 
-    /// An ACK arrived, with an ECN echo or without. Called for every ACK that delivers data, before the engine
-    /// reacts to its echo, if [`Controller::counts_marks`].
+    /// An ACK arrived, with an ECN echo or without. Called for every ACK that delivers data or reports marked bytes,
+    /// before the engine reacts to its echo, if [`Controller::counts_marks`].
     fn on_marks(&mut self, _: &Marks) {}
 
     /// Whether the engine is to keep delivery rates, and to call [`Controller::on_sent`],
@@ -186,7 +186,8 @@ pub trait ControllerFactory: fmt::Debug + Send + Sync {
         false
     }
 
-    /// The echo that the controller needs of its receiver; `None` if any will do.
+    /// The echo that the controller needs of its receiver; `None` if any will do. Every controller takes
+    /// [`EcnEcho::Accurate`] too.
     fn echo(&self) -> Option<EcnEcho> {
         None
     }
@@ -303,8 +304,12 @@ pub struct Marks {
     pub now: Time,
     /// Bytes acknowledged or SACKed for the first time.
     pub delivered: u64,
-    /// Bytes of these that count as marked: all, if the ACK has an ECN echo (RFC 8257 §3.3).
+    /// Bytes that count as marked. With AccECN (RFC 9768) those that the receiver newly reports as marked, also
+    /// where they are no new data, so that they may be more than `delivered`. With other echoes all of `delivered`,
+    /// if the ACK has an echo (RFC 8257 §3.3).
     pub marked: u64,
+    /// `marked` is the receiver's count of CE bytes. If false, it follows from the echo or from a count of packets.
+    pub exact: bool,
     /// Bytes of the stream acknowledged so far, by this ACK too.
     pub acked_total: u64,
     /// Bytes of the stream sent so far.
@@ -315,7 +320,8 @@ impl Marks {
     /// An ACK at `now` of `bytes`, marked or not, that were all in flight. For tests of controllers.
     pub fn new(now: Time, bytes: u64, marked: bool) -> Marks {
         let marked = if marked { bytes } else { 0 };
-        Marks { now, delivered: bytes, marked, acked_total: bytes, sent_total: bytes }
+        let (delivered, acked_total, sent_total) = (bytes, bytes, bytes);
+        Marks { now, delivered, marked, exact: false, acked_total, sent_total }
     }
 }
 

@@ -49,7 +49,8 @@ impl Connection {
             && segment.options.sack.is_empty()
             && !self.options.rack
             && !self.options.prr
-            && !self.congestion.follows_acks();
+            && !self.congestion.follows_acks()
+            && self.accurate.is_none();
         let ack = segment.ack.unwrap_near(self.tx.isn, self.tx.una)?;
         (plain && self.tx.una < ack && ack <= self.tx.max).then_some(ack)
     }
@@ -60,6 +61,7 @@ impl Connection {
         self.heard(now);
         if self.state == State::SynReceived {
             self.syn_acknowledged(now);
+            self.take_handshake_ack(segment);
         }
         let window_changed = self.update_window(segment, start, ack);
         self.take_ack(now, segment, ack, window_changed);
@@ -157,13 +159,14 @@ impl Connection {
         let dsack = if has_blocks { self.take_dsack(segment, ack) } else { None };
         let Sacked { news: newly_sacked, end: sacked_end } =
             if has_blocks { self.take_sack_blocks(now, segment, highest) } else { Sacked::NONE };
-        let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
-        if self.congestion.counts_marks() {
-            self.count_marks(now, ack, newly_sacked, echo);
-        }
+        let echo = if self.accurate.is_some() {
+            self.take_feedback(now, segment, ack, newly_sacked)
+        } else {
+            self.take_echo(now, segment, ack, newly_sacked)
+        };
         // An ACK whose echo reduced the window does not open it (RFC 3168 §6.1.2).
         let held = echo && {
-            let stale = self.is_stale_echo(ack);
+            let stale = self.accurate.is_none() && self.is_stale_echo(ack);
             self.handle_ecn_echo(now, ack) || !stale
         };
         let advances = ack > self.tx.una;
@@ -213,20 +216,31 @@ impl Connection {
         }
     }
 
-    /// Tells the controller how much of the data that an ACK delivers was marked.
-    fn count_marks(&mut self, now: Time, ack: u64, newly_sacked: u64, echo: bool) {
-        let advance = ack.saturating_sub(self.tx.una);
-        let sacked = self.recovery.scoreboard.sacked().covered(self.tx.una..ack.max(self.tx.una));
-        let delivered = advance - sacked + newly_sacked;
+    /// True if the ACK has an echo. Tells the controller how much of the data that it delivers was marked.
+    fn take_echo(&mut self, now: Time, segment: &Segment, ack: u64, newly_sacked: u64) -> bool {
+        let echo = self.agreed.ecn && segment.flags.contains(Flags::ECE);
+        if !self.congestion.counts_marks() {
+            return echo;
+        }
+        let delivered = self.delivered_by(ack, newly_sacked);
         if delivered > 0 {
             self.congestion.on_marks(&Marks {
                 now,
                 delivered,
                 marked: if echo { delivered } else { 0 },
+                exact: false,
                 acked_total: ack - 1,
                 sent_total: self.tx.max - 1,
             });
         }
+        echo
+    }
+
+    /// Bytes that an ACK of `ack` acknowledges for the first time, or SACKs.
+    pub(super) fn delivered_by(&self, ack: u64, newly_sacked: u64) -> u64 {
+        let advance = ack.saturating_sub(self.tx.una);
+        let sacked = self.recovery.scoreboard.sacked().covered(self.tx.una..ack.max(self.tx.una));
+        advance - sacked + newly_sacked
     }
 
     /// Records the SACK blocks.

@@ -82,9 +82,11 @@ impl Connection {
         self.schedule_ack(now, arrival, (end - from) as u32, push);
         if self.rx.reassembly.nxt() > before {
             self.notify_readable();
+            self.note_new_data();
         }
         match arrival {
             Arrival::Duplicate => {
+                self.note_repeated_data();
                 self.stats.duplicates_received += 1;
                 Accepted::default()
             }

@@ -4,7 +4,7 @@
 use super::transmit::Data;
 use super::{Connection, Run, State};
 use crate::recovery::Flight;
-use crate::segment::{Flags, Options, SackBlocks, Segment, Timestamps};
+use crate::segment::{AccEcnOption, Flags, Options, SackBlocks, Segment, Timestamps};
 use windlass_base::{Ecn, Time};
 
 /// The timestamp clock: milliseconds (RFC 7323 §5.4).
@@ -22,12 +22,13 @@ impl Connection {
     #[cold]
     pub(super) fn fill_syn(&mut self, now: Time, run: &mut Run) {
         let with_ack = self.state == State::SynReceived;
+        let (flags, accecn) = self.syn_flags(with_ack);
         *run = Run::bare(Segment {
             seq: self.tx.isn,
             ack: if with_ack { self.rx.isn.at(1) } else { Default::default() },
-            flags: self.syn_flags(with_ack),
+            flags,
             window: self.rx.window.syn_field(),
-            options: self.syn_options(now, with_ack),
+            options: Options { accecn, ..self.syn_options(now, with_ack) },
             payload_len: 0,
         });
         let first_time = self.tx.max == 0;
@@ -39,13 +40,16 @@ impl Connection {
         self.arm_retransmit_timer(now);
     }
 
-    fn syn_flags(&self, with_ack: bool) -> Flags {
+    /// The flags, and the option of AccECN.
+    fn syn_flags(&mut self, with_ack: bool) -> (Flags, Option<AccEcnOption>) {
         // RFC 3168 §6.1.1: an ECN-setup SYN has ECE and CWR, an ECN-setup SYN-ACK ECE alone.
-        if with_ack {
-            let ecn = if self.agreed.ecn { Flags::ECE } else { Flags::empty() };
-            return Flags::SYN | Flags::ACK | ecn;
-        }
-        Flags::SYN | if self.offers_ecn() { Flags::ECE | Flags::CWR } else { Flags::empty() }
+        let (ecn, option) = match with_ack {
+            true if self.agreed.ecn => (Flags::ECE, None),
+            true => self.accurate_syn_ack(),
+            false => (self.flags_of_offer(), None),
+        };
+        let ack = if with_ack { Flags::ACK } else { Flags::empty() };
+        (Flags::SYN | ack | ecn, option)
     }
 
     /// The options of a SYN, or of a SYN-ACK, which answers only the options that the SYN offered.
@@ -60,7 +64,7 @@ impl Connection {
             window_scale: scaling.then(|| crate::receiver::shift_for(config.buffers.receive)),
             sack_permitted: if with_ack { agreed.sack } else { config.extensions.sack },
             timestamps: timestamps.then(|| self.timestamps(now)),
-            sack: SackBlocks::default(),
+            ..Options::default()
         }
     }
 
@@ -75,6 +79,9 @@ impl Connection {
             // Three blocks fit beside timestamps, four without (RFC 2018 §3).
             let max = if self.agreed.timestamps { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
             run.first.options.sack = self.rx.reassembly.sack_blocks(self.rx.isn, max);
+        }
+        if self.accurate.is_some() {
+            self.complete_accurate_ack(run);
         }
         self.stats.acks_sent += 1;
         self.ack_sent(ack);
@@ -100,6 +107,9 @@ impl Connection {
             },
             payload_len: 0,
         });
+        if self.accurate.is_some() {
+            self.stamp_ace(run);
+        }
         ack
     }
 
@@ -116,6 +126,9 @@ impl Connection {
             data.count = 1;
         }
         let ack = self.fill_header(now, data.from, run);
+        if self.accurate.is_some() {
+            self.add_option_to_data(&mut data, run);
+        }
         let first = &mut run.first;
         first.payload_len = data.segment;
         let data_end = data.from + u64::from(data.segment) * u64::from(data.count);
@@ -147,7 +160,7 @@ impl Connection {
     }
 
     fn data_codepoint(&self, retransmission: bool) -> Ecn {
-        let capable = self.agreed.ecn && !self.pending.ect_unconfirmed;
+        let capable = self.may_send_ect() && !self.pending.ect_unconfirmed;
         // RFC 3168 §6.1.5: a lost retransmission must be seen as a loss.
         if capable && (!retransmission || self.config.ecn.on_retransmit) {
             return self.congestion.ecn_codepoint();

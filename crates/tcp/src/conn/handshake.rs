@@ -8,7 +8,7 @@ use crate::recovery::Timed;
 use crate::segment::wire::MAX_WINDOW_SHIFT;
 use crate::{Flags, Segment};
 use alloc::boxed::Box;
-use windlass_base::Time;
+use windlass_base::{Ecn, Time};
 
 /// Bytes of options in every segment once timestamps are agreed (RFC 7323 appendix A).
 const TIMESTAMPS_LEN: u32 = 12;
@@ -19,7 +19,7 @@ const DEFAULT_MSS: u16 = 536;
 const MIN_MSS: u32 = 48;
 
 impl Connection {
-    pub(super) fn handle_in_listen(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn handle_in_listen(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         // RFC 9293 §3.10.7.2: first RST, second ACK, third SYN.
         if segment.flags.contains(Flags::RST) {
             return;
@@ -29,12 +29,12 @@ impl Connection {
             return;
         }
         if segment.flags.contains(Flags::SYN) {
-            self.take_syn(now, segment);
+            self.take_syn(now, segment, ecn);
             self.state = State::SynReceived;
         }
     }
 
-    pub(super) fn handle_in_syn_sent(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn handle_in_syn_sent(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         let acknowledges_syn = segment.ack == self.tx.isn.at(1) && self.tx.max == 1;
         let flags = segment.flags;
         // RFC 9293 §3.10.7.3: first ACK, second RST, fourth SYN.
@@ -45,10 +45,11 @@ impl Connection {
                 self.finish(Some(Error::Refused));
             }
         } else if flags.contains(Flags::SYN) {
-            self.take_syn(now, segment);
+            self.take_syn(now, segment, ecn);
             if flags.contains(Flags::ACK) {
                 self.syn_acknowledged(now);
                 self.rx.acks.send_ack_now();
+                self.take_syn_ack_feedback(segment);
             } else {
                 // Simultaneous open: this end sends its SYN again, now with an ACK.
                 self.state = State::SynReceived;
@@ -59,10 +60,10 @@ impl Connection {
     }
 
     /// Learns the peer's sequence number, window and options from its SYN.
-    fn take_syn(&mut self, now: Time, segment: &Segment) {
+    fn take_syn(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         self.heard(now);
         self.rx.isn = segment.seq;
-        self.agree(segment);
+        self.agree(segment, ecn);
         if let Some(timestamps) = segment.options.timestamps {
             self.note_timestamp(now, timestamps);
         }
@@ -70,20 +71,16 @@ impl Connection {
         self.tx.set_window(1, u64::from(segment.window));
     }
 
-    fn agree(&mut self, segment: &Segment) {
+    fn agree(&mut self, segment: &Segment, ecn: Ecn) {
+        let classic = self.agree_on_feedback(segment.flags, ecn);
         let (config, options) = (&self.config, &segment.options);
-        let setup = Flags::ECE | Flags::CWR;
-        // A SYN offers ECN by both flags; a SYN-ACK accepts it by ECE alone (RFC 3168 §6.1.1).
-        let wanted = if segment.flags.contains(Flags::ACK) { Flags::ECE } else { setup };
-        // The last SYN counts, whichever of them the peer has answered.
-        let offered = self.offers_ecn();
         let scaling = options.window_scale.filter(|_| config.extensions.window_scaling);
         self.agreed = Agreed {
             mss: 0,
             scaling: scaling.map(|shift| shift.min(MAX_WINDOW_SHIFT)),
             timestamps: config.extensions.timestamps && options.timestamps.is_some(),
             sack: config.extensions.sack && options.sack_permitted,
-            ecn: offered && segment.flags & setup == wanted,
+            ecn: classic,
             mss_announced: options.mss.is_some(),
         };
         self.agree_on_mss(options.mss.unwrap_or(DEFAULT_MSS));
@@ -130,6 +127,7 @@ impl Connection {
     }
 
     pub(super) fn establish_without_handshake(&mut self, now: Time, agreed: &Established) {
+        let accurate = self.assume_accurate();
         let config = &self.config;
         let shift = shift_for(config.buffers.receive);
         self.agreed = Agreed {
@@ -137,7 +135,7 @@ impl Connection {
             scaling: config.extensions.window_scaling.then_some(shift_for(agreed.peer_window)),
             timestamps: config.extensions.timestamps,
             sack: config.extensions.sack,
-            ecn: config.ecn.enabled,
+            ecn: config.ecn.enabled && !accurate,
             mss_announced: true,
         };
         self.agree_on_mss(agreed.peer_mss);
@@ -151,7 +149,7 @@ impl Connection {
         let largest = u64::from(u16::MAX) << self.agreed.scaling.unwrap_or(0);
         (self.tx.una, self.tx.nxt, self.tx.max) = (1, 1, 1);
         self.tx.set_window(1, agreed.peer_window.min(largest));
-        self.pending.ect_unconfirmed = self.agreed.ecn;
+        self.pending.ect_unconfirmed = self.config.ecn.enabled;
         self.heard(now);
     }
 }

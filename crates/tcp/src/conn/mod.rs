@@ -4,6 +4,7 @@
 //! before the connection is synchronised, `handshake`. For an outgoing segment, `transmit`
 //! decides what to send, and `emit` fills in the header and updates the state.
 
+mod accurate;
 mod acknowledge;
 mod cached_controller;
 mod challenge;
@@ -20,6 +21,7 @@ mod rack;
 mod rates;
 mod reduction;
 mod rtt_samples;
+mod run;
 mod sender;
 mod tail_probe;
 #[cfg(test)]
@@ -32,7 +34,9 @@ mod validate;
 
 pub use crate::state::State;
 pub use events::{Error, Event};
+pub use run::{Accepted, Run};
 
+use crate::accecn::AccEcn;
 use crate::cc::Params;
 use crate::config::RttSampling;
 use crate::observer::Observer;
@@ -74,6 +78,8 @@ pub struct Connection {
     congestion: CachedController,
     rtt: RttEstimator,
     rx: Receiver,
+    /// AccECN (RFC 9768), if both ends agreed on it.
+    accurate: Option<Box<AccEcn>>,
     stats: Stats,
     challenges: Challenges,
     pacer: Pacer,
@@ -92,6 +98,7 @@ struct Agreed {
     scaling: Option<u8>,
     timestamps: bool,
     sack: bool,
+    /// ECN with classic feedback (RFC 3168). With AccECN this is false.
     ecn: bool,
     /// The peer's SYN had the MSS option.
     mss_announced: bool,
@@ -118,70 +125,6 @@ struct Pending {
     idle_restart: bool,
 }
 
-/// A run of segments to send: of equal size and consecutive in the stream.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
-#[repr(C)]
-pub struct Run {
-    /// Offset of the payload in the outgoing stream, in bytes (0: the first byte written).
-    pub stream_offset: u64,
-    /// Number of segments, each with `first.payload_len` bytes; 1 for a segment without payload.
-    pub count: u32,
-    /// The ECN codepoint of every packet of the run.
-    pub ecn: Ecn,
-    /// True if the payload was sent before.
-    pub retransmission: bool,
-    /// If true, the next poll returns nothing. If false, it may return another run or nothing.
-    pub is_last: bool,
-    /// The first segment. Its CWR flag belongs on the first segment only, its PSH and FIN flags on
-    /// the last ([`Run::segments`] sees to that).
-    pub first: Segment,
-}
-
-impl Run {
-    /// A run of one segment, Not-ECT.
-    #[inline(always)]
-    fn bare(first: Segment) -> Run {
-        Run { first, count: 1, ..Run::default() }
-    }
-
-    /// The segments one by one.
-    pub fn segments(&self) -> impl Iterator<Item = Segment> + '_ {
-        (0..self.count).map(|index| if self.count == 1 { self.first } else { self.segment(index) })
-    }
-
-    #[inline(never)]
-    fn segment(&self, index: u32) -> Segment {
-        let mut segment = self.first;
-        self.turn_into(&mut segment, index);
-        segment
-    }
-
-    /// Turns `segment`, any segment of this run, into number `index`: writes only the fields that
-    /// differ.
-    pub fn turn_into(&self, segment: &mut Segment, index: u32) {
-        segment.seq = self.first.seq.at(u64::from(index) * u64::from(self.first.payload_len));
-        segment.flags = self.first.flags;
-        if index > 0 {
-            segment.flags -= Flags::CWR;
-        }
-        if index + 1 < self.count {
-            segment.flags -= Flags::PSH | Flags::FIN;
-        }
-    }
-}
-
-/// The part of a segment's payload to store: `len` bytes from `skip` on, which belong at
-/// `stream_offset` of the incoming stream.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
-pub struct Accepted {
-    /// Offset in the incoming stream, in bytes (0: the first byte).
-    pub stream_offset: u64,
-    /// Bytes to leave out at the beginning of the segment's payload.
-    pub skip: u32,
-    /// Bytes to store; 0 if there is nothing to store.
-    pub len: u32,
-}
-
 /// Counters of a connection since its beginning.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub struct Stats {
@@ -204,9 +147,9 @@ pub struct Stats {
     /// New segments that F-RTO sent to find out whether a timeout was needless (RFC 5682 §2.1 step
     /// 2b).
     pub frto_probes: u64,
-    /// Packets with CE received.
+    /// Packets with CE received: those with data, and with AccECN all.
     pub ce_received: u64,
-    /// ACKs with ECN echo received.
+    /// ACKs with ECN echo received; with AccECN, ACKs that reported new marks.
     pub ece_received: u64,
     /// Reductions of the window after an ECN echo.
     pub ecn_cuts: u64,
@@ -237,6 +180,7 @@ impl Connection {
             options: HotOptions::of(&config),
             tx: Sender::new(isn, sampling(&config)),
             rx: Receiver::new(&config),
+            accurate: None,
             congestion: CachedController::new(config.congestion.build(&params)),
             rtt: RttEstimator::new(config.timers.clock, config.timers.rto),
             recovery: Recovery::new(),
@@ -364,9 +308,9 @@ impl Connection {
         self.agreed.mss
     }
 
-    /// ECN was negotiated.
+    /// ECN was negotiated, with classic or accurate feedback.
     pub fn ecn_negotiated(&self) -> bool {
-        self.agreed.ecn
+        self.agreed.ecn || self.accurate.is_some()
     }
 
     /// SACK was negotiated.
@@ -483,7 +427,7 @@ impl Connection {
         let accepted = if self.state.is_synchronized() {
             self.handle_synchronized(now, segment, ecn)
         } else {
-            self.handle_unsynchronized(now, segment);
+            self.handle_unsynchronized(now, segment, ecn);
             Accepted::default()
         };
         self.update_persist_timer(now);
@@ -492,10 +436,10 @@ impl Connection {
     }
 
     #[cold]
-    fn handle_unsynchronized(&mut self, now: Time, segment: &Segment) {
+    fn handle_unsynchronized(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         match self.state {
-            State::Listen => self.handle_in_listen(now, segment),
-            State::SynSent => self.handle_in_syn_sent(now, segment),
+            State::Listen => self.handle_in_listen(now, segment, ecn),
+            State::SynSent => self.handle_in_syn_sent(now, segment, ecn),
             // RFC 9293 §3.10.7.1: CLOSED answers by a reset.
             _ if self.pending.reset.is_none() => {
                 self.pending.reset = segment.reset_reply().map(Box::new);
@@ -506,12 +450,19 @@ impl Connection {
 
     /// The steps of RFC 9293 §3.10.7.4, in its order.
     fn handle_synchronized(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> Accepted {
+        let accurate = self.accurate.is_some();
+        if accurate && segment.flags.contains(Flags::SYN) {
+            self.note_repeated_handshake(segment, ecn);
+        }
         let Some(start) = self.validate(now, segment) else { return Accepted::default() };
-        if self.has_fast_paths() && self.repeats_last_ack(segment) {
+        if !accurate && self.has_fast_paths() && self.repeats_last_ack(segment) {
             self.heard(now);
             self.tx.wl1 = self.tx.wl1.max(start);
         } else if !self.acknowledge(now, segment, start) {
             return Accepted::default();
+        }
+        if accurate {
+            self.count_arrival(segment, ecn);
         }
         self.deliver(now, segment, start, ecn)
     }

@@ -74,7 +74,7 @@ impl Connection {
     /// True for a retransmitted SYN: the peer has not received the SYN-ACK, which is sent again.
     fn is_repeated_syn(&mut self, segment: &Segment, start: Option<u64>) -> bool {
         let repeated = self.state == State::SynReceived && segment.opens() && start == Some(0);
-        if repeated {
+        if repeated && !self.resets_mixed_offer(segment) {
             self.tx.nxt = 0;
             self.tx.timing.forget();
             // A second SYN without ECN flags withdraws the offer of ECN (RFC 3168 §6.1.1.1).
@@ -161,6 +161,7 @@ impl Connection {
         if end <= self.rx.reassembly.nxt() {
             self.rx.reassembly.insert(start..end);
             self.rx.acks.duplicate();
+            self.note_repeated_data();
             self.stats.duplicates_received += 1;
         }
     }

@@ -34,8 +34,8 @@ impl EcnEchoState {
         match self.policy {
             EcnEcho::Dctcp => self.ce = ce,
             _ if ce => self.owed = self.acks,
-            EcnEcho::UntilCwr if cwr => self.owed = 0,
-            EcnEcho::UntilCwr | EcnEcho::OncePerCe => {}
+            EcnEcho::UntilCwr | EcnEcho::Accurate if cwr => self.owed = 0,
+            EcnEcho::UntilCwr | EcnEcho::Accurate | EcnEcho::OncePerCe => {}
         }
     }
 

@@ -1,11 +1,13 @@
 //! TCP segments as plain values, and their wire format.
 
+mod accecn;
 mod error;
 mod flags;
 pub mod ip;
 mod options;
 pub mod wire;
 
+pub use accecn::{AccEcnOption, AccEcnOrder};
 pub use flags::Flags;
 pub use options::{Options, SackBlocks, Timestamps};
 

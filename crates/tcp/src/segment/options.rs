@@ -1,3 +1,4 @@
+use super::AccEcnOption;
 use crate::SeqNumber;
 
 /// The options of a segment that the engine understands; others are skipped on arrival.
@@ -14,6 +15,8 @@ pub struct Options {
     pub sack_permitted: bool,
     /// SACK blocks (RFC 2018 §3); the first may be a DSACK (RFC 2883).
     pub sack: SackBlocks,
+    /// Byte counters of AccECN (RFC 9768 §3.2.3); not on a SYN without ACK.
+    pub accecn: Option<AccEcnOption>,
 }
 
 /// The timestamps option, in ticks of the sender's timestamp clock (RFC 7323 §3.2).
@@ -51,6 +54,12 @@ impl SackBlocks {
         &self.blocks[..self.len as usize]
     }
 
+    /// Leaves out the blocks behind the first `len`.
+    pub fn truncate(&mut self, len: usize) {
+        self.blocks.iter_mut().skip(len).for_each(|block| *block = Default::default());
+        self.len = self.len.min(len as u32);
+    }
+
     /// True without any block.
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -75,15 +84,26 @@ impl Options {
     }
 
     /// The number of SACK blocks that fit beside the other options: four alone or with an MSS,
-    /// three with timestamps, two with all options of a SYN. The oldest blocks, which come last,
-    /// are left out (RFC 2018 §4).
+    /// three with timestamps, two with all options of a SYN, fewer beside AccECN's. The oldest blocks, which
+    /// come last, are left out (RFC 2018 §4).
     pub fn sack_that_fits(&self) -> &[(SeqNumber, SeqNumber)] {
         let room = (Self::MAX_LEN - self.len_without_sack()).saturating_sub(SACK_OVERHEAD);
         let blocks = self.sack.as_slice();
         &blocks[..blocks.len().min(room / SACK_BLOCK)]
     }
 
-    /// At most 20 bytes.
+    /// The bytes that stay occupied beside an AccECN option: two SACK blocks have precedence over it, and further
+    /// ones make room (RFC 9768 §3.2.3.3).
+    pub(crate) fn len_beside_accecn(&self) -> usize {
+        let others = Options { accecn: None, ..*self }.len_without_sack();
+        let sack = match self.sack.as_slice().len().min(2) {
+            0 => 0,
+            blocks => SACK_OVERHEAD + SACK_BLOCK * blocks,
+        };
+        others + sack
+    }
+
+    /// At most 32 bytes.
     fn len_without_sack(&self) -> usize {
         let mss = if self.mss.is_some() { 4 } else { 0 };
         let window_scale = if self.window_scale.is_some() { 4 } else { 0 };
@@ -91,7 +111,8 @@ impl Options {
         // permits SACK its option takes their place.
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
         let sack_permitted = if self.sack_permitted && self.timestamps.is_none() { 4 } else { 0 };
-        mss + window_scale + timestamps + sack_permitted
+        let accecn = self.accecn.map_or(0, |option| option.padded_len());
+        mss + window_scale + timestamps + sack_permitted + accecn
     }
 }
 

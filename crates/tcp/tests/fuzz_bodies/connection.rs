@@ -8,8 +8,8 @@ use windlass_tcp::config::{AckPolicy, EcnEcho, KeepAlive};
 use windlass_tcp::conn::Established;
 use windlass_tcp::segment::wire::{self, MAX_HEADER_LEN, Ports};
 use windlass_tcp::{
-    Config, Connection, Ecn, Flags, Observer, Options, Profile, Run, SackBlocks, Segment,
-    SeqNumber, Span, State, Time, Timestamps, TraceEvent,
+    AccEcnOption, AccEcnOrder, Config, Connection, Ecn, Flags, Observer, Options, Profile, Run,
+    SackBlocks, Segment, SeqNumber, Span, State, Time, Timestamps, TraceEvent,
 };
 
 /// More runs or events than one call can cause: beyond this number the connection would never stop.
@@ -336,7 +336,8 @@ fn config(input: &mut Input) -> Config {
             probes: 3,
         });
         c.ecn.echo = match (bit(7), bit(5)) {
-            (false, _) => EcnEcho::UntilCwr,
+            (false, false) => EcnEcho::UntilCwr,
+            (false, true) => EcnEcho::Accurate,
             (true, false) => EcnEcho::OncePerCe,
             (true, true) => EcnEcho::Dctcp,
         };
@@ -358,7 +359,7 @@ fn arbitrary_segment(input: &mut Input, seq: SeqNumber, ack: SeqNumber) -> Segme
     Segment {
         seq: input.near(seq),
         ack: input.near(ack),
-        flags: Flags::from_bits_retain(input.byte()),
+        flags: arbitrary_flags(input.byte()),
         window: input.u16(),
         options: arbitrary_options(input, ack),
         payload_len: match input.byte() {
@@ -368,6 +369,20 @@ fn arbitrary_segment(input: &mut Input, seq: SeqNumber, ack: SeqNumber) -> Segme
             small => u32::from(small / 2),
         },
     }
+}
+
+/// AE in place of URG, which the engine ignores.
+fn arbitrary_flags(bits: u8) -> Flags {
+    let mut flags = Flags::from_bits_retain(u16::from(bits)) - Flags::URG;
+    flags.set(Flags::AE, bits & 0x20 != 0);
+    flags
+}
+
+fn arbitrary_counters(input: &mut Input) -> AccEcnOption {
+    let bits = input.byte();
+    let order = if bits & 1 == 0 { AccEcnOrder::Ect0First } else { AccEcnOrder::Ect1First };
+    let values = [0; AccEcnOption::FIELDS].map(|_: u64| u64::from(input.u16()));
+    AccEcnOption::new(order, &values[..usize::from(bits >> 1 & 3)])
 }
 
 fn arbitrary_options(input: &mut Input, ack: SeqNumber) -> Options {
@@ -383,5 +398,6 @@ fn arbitrary_options(input: &mut Input, ack: SeqNumber) -> Options {
         sack_permitted: bit(2),
         timestamps: bit(3).then(|| Timestamps { value: input.u32(), echo_reply: input.u32() }),
         sack,
+        accecn: bit(4).then(|| arbitrary_counters(input)),
     }
 }

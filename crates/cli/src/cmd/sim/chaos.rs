@@ -86,6 +86,7 @@ fn sums(summary: &Summary) -> Value {
         "fast_retransmits": summary.fast_retransmits,
         "window_probes": summary.window_probes,
         "ecn_cuts": summary.ecn_cuts,
+        "accecn": summary.accurate,
         "undone_cuts": summary.undone_cuts,
         "frto_probes": summary.frto_probes,
         "virtual_s": summary.lasted.as_secs_f64(),

@@ -1,6 +1,8 @@
 //! Two connections over a path with a virtual clock ([`Pair`]), and one against a script
 //! ([`script::Script`]).
 
+mod accurate;
+mod accurate_path;
 mod carrier;
 mod close;
 mod compared;
@@ -50,6 +52,8 @@ pub(super) struct End {
     arriving: VecDeque<(Time, Segment, Ecn)>,
     /// Everything it sent, lost or not.
     pub(super) sent: Vec<Run>,
+    /// The path's change of each of its packets.
+    pub(super) mangle: fn(&mut Segment, &mut Ecn),
 }
 
 /// Two ends, `a` and `b`, and a path of constant delay between them.
@@ -68,7 +72,7 @@ impl End {
     fn new(make: impl Fn() -> Connection) -> End {
         let mut connection = Compared::new(make);
         connection.compare_seldom();
-        End { connection, arriving: VecDeque::new(), sent: Vec::new() }
+        End { connection, arriving: VecDeque::new(), sent: Vec::new(), mangle: |_, _| {} }
     }
 
     fn next_time(&self) -> Option<Time> {
@@ -103,9 +107,10 @@ impl End {
             self.sent.push(run);
             let fate = fate(&run.first);
             let marked = fate == Fate::Mark && run.ecn.is_capable();
-            let ecn = if marked { Ecn::Ce } else { run.ecn };
+            let (mut segment, mut ecn) = (run.first, if marked { Ecn::Ce } else { run.ecn });
+            (self.mangle)(&mut segment, &mut ecn);
             if fate != Fate::Drop {
-                peer.arriving.push_back((now + delay, run.first, ecn));
+                peer.arriving.push_back((now + delay, segment, ecn));
             }
         }
     }

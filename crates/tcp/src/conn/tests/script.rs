@@ -4,10 +4,10 @@
 //! end, which is 0; the first byte is 1:
 //!
 //! ```text
-//! P. 1:1001 ack 1 win 500 sack 2001:3001,4001:5001 TS 70:90 ect0
+//! P. 1:1001 ack 1 win 500 sack 2001:3001,4001:5001 TS 70:90 accecn0 1001,0,1 ect0
 //! ```
 //!
-//! A line begins with the flags: S, F, R, P, `.` for ACK, E for ECE, W for CWR, `-` for none.
+//! A line begins with the flags: S, F, R, P, A for AE, E for ECE, W for CWR, `.` for ACK, `-` for none.
 //! `first:end` of the payload follows, or only the sequence number if there is no payload. The
 //! other words are optional. `x3` at the end means a run of three segments of this size.
 
@@ -15,7 +15,8 @@ use super::compared::Compared;
 use super::config;
 use crate::conn::{Accepted, Connection, Established, Event, Run, State};
 use crate::{
-    Config, Ecn, Flags, Observer, Profile, Segment, SeqNumber, Span, Time, Timestamps, TraceEvent,
+    AccEcnOption, AccEcnOrder, Config, Ecn, Flags, Observer, Profile, Segment, SeqNumber, Span,
+    Time, Timestamps, TraceEvent,
 };
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -26,11 +27,12 @@ use core::fmt::Write;
 pub(super) const LOCAL_ISN: SeqNumber = SeqNumber(u32::MAX - 2500);
 const REMOTE_ISN: SeqNumber = SeqNumber(u32::MAX - 1700);
 
-const FLAGS: [(char, Flags); 8] = [
+const FLAGS: [(char, Flags); 9] = [
     ('S', Flags::SYN),
     ('F', Flags::FIN),
     ('R', Flags::RST),
     ('P', Flags::PSH),
+    ('A', Flags::AE),
     ('E', Flags::ECE),
     ('W', Flags::CWR),
     ('U', Flags::URG),
@@ -283,7 +285,14 @@ impl Script {
                         assert!(options.sack.push(LOCAL_ISN.at(left), LOCAL_ISN.at(right)));
                     }
                 }
+                "accecn0" => {
+                    options.accecn = Some(counters(AccEcnOrder::Ect0First, value()));
+                }
+                "accecn1" => {
+                    options.accecn = Some(counters(AccEcnOrder::Ect1First, value()));
+                }
                 "ect0" => ecn = Ecn::Ect0,
+                "ect1" => ecn = Ecn::Ect1,
                 "ce" => ecn = Ecn::Ce,
                 other => panic!("not a word of a segment: {other}"),
             }
@@ -304,6 +313,12 @@ fn range(word: &str) -> (u64, u64) {
 fn timestamps(word: &str) -> Timestamps {
     let (value, echo_reply) = range(word);
     Timestamps { value: value as u32, echo_reply: echo_reply as u32 }
+}
+
+/// The counters of an AccECN option, in its order; `-` for none.
+fn counters(order: AccEcnOrder, word: &str) -> AccEcnOption {
+    let values: Vec<u64> = word.split(',').filter(|value| *value != "-").map(number).collect();
+    AccEcnOption::new(order, &values)
 }
 
 fn flag(letter: char) -> Flags {
@@ -370,4 +385,17 @@ fn show_options(segment: &Segment, timestamps: bool, word: &mut impl FnMut(Strin
     if !blocks.is_empty() {
         word(format!("sack {}", blocks.join(",")));
     }
+    if let Some(option) = &options.accecn {
+        word(shown_counters(option));
+    }
+}
+
+fn shown_counters(option: &AccEcnOption) -> String {
+    let (name, fields) = match option.order() {
+        AccEcnOrder::Ect0First => ("accecn0", [option.ect0(), option.ce(), option.ect1()]),
+        AccEcnOrder::Ect1First => ("accecn1", [option.ect1(), option.ce(), option.ect0()]),
+    };
+    let fields: Vec<String> = fields.iter().flatten().map(|field| field.to_string()).collect();
+    let shown = if fields.is_empty() { String::from("-") } else { fields.join(",") };
+    format!("{name} {shown}")
 }

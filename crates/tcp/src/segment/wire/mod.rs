@@ -3,7 +3,7 @@
 pub use super::error::WireError;
 
 use super::ip::{Addresses, PROTOCOL_TCP, transport_checksum};
-use super::{Flags, Options, SackBlocks, Segment, Timestamps};
+use super::{AccEcnOption, AccEcnOrder, Flags, Options, SackBlocks, Segment, Timestamps};
 use crate::SeqNumber;
 use core::ops::Range;
 
@@ -13,6 +13,9 @@ pub const MIN_HEADER_LEN: usize = 20;
 pub const MAX_HEADER_LEN: usize = MIN_HEADER_LEN + Options::MAX_LEN;
 /// The position of the checksum in a header.
 pub const CHECKSUM_FIELD: Range<usize> = 16..18;
+
+/// The flags in octets 12 and 13; the bits before are reserved.
+const FLAGS_MASK: u16 = Flags::all().bits();
 
 /// The largest window shift; a larger one is taken as this (RFC 7323 §2.3).
 pub(crate) const MAX_WINDOW_SHIFT: u8 = 14;
@@ -53,7 +56,7 @@ pub fn parse(bytes: &[u8]) -> Result<(Ports, Segment, usize), WireError> {
     let segment = Segment {
         seq: SeqNumber(be32(fixed, 4)),
         ack: SeqNumber(be32(fixed, 8)),
-        flags: Flags::from_bits_retain(fixed[13]),
+        flags: Flags::from_bits_retain(be16(fixed, 12) & FLAGS_MASK),
         window: be16(fixed, 14),
         options: parse_options(options)?,
         payload_len: u32::try_from(payload_len).map_err(|_| WireError::TooLong)?,
@@ -75,7 +78,8 @@ pub fn emit(segment: &Segment, ports: Ports, out: &mut [u8]) -> usize {
     out.put(&ports.destination.to_be_bytes());
     out.put(&segment.seq.0.to_be_bytes());
     out.put(&segment.ack.0.to_be_bytes());
-    out.put(&[(header_len as u8 / 4) << 4, segment.flags.bits()]);
+    let [high, low] = (segment.flags.bits() & FLAGS_MASK).to_be_bytes();
+    out.put(&[(header_len as u8 / 4) << 4 | high, low]);
     out.put(&segment.window.to_be_bytes());
     out.put(&[0; 4]); // Checksum and urgent pointer.
     header_len
@@ -93,7 +97,7 @@ pub fn verify(addresses: &Addresses, bytes: &[u8]) -> bool {
     checksum(addresses, &[], bytes) == 0
 }
 
-/// The numbers of the options (RFC 9293 §3.1, RFC 7323, RFC 2018).
+/// The numbers of the options (RFC 9293 §3.1, RFC 7323, RFC 2018, RFC 9768 §3.2.3).
 mod kind {
     pub(super) const END: u8 = 0;
     pub(super) const NOP: u8 = 1;
@@ -102,6 +106,8 @@ mod kind {
     pub(super) const SACK_PERMITTED: u8 = 4;
     pub(super) const SACK: u8 = 5;
     pub(super) const TIMESTAMPS: u8 = 8;
+    pub(super) const ACCECN0: u8 = 172;
+    pub(super) const ACCECN1: u8 = 174;
 }
 
 /// Parses the options of a header as [`parse`] does, for carriers with another header format.
@@ -138,6 +144,12 @@ fn take_option(options: &mut Options, kind: u8, body: &[u8]) {
             options.timestamps = Some(Timestamps { value, echo_reply });
         }
         (kind::SACK, [_, ..]) if body.len().is_multiple_of(8) => options.sack = parse_sack(body),
+        (kind::ACCECN0, body) => {
+            options.accecn = Some(AccEcnOption::from_body(AccEcnOrder::Ect0First, body));
+        }
+        (kind::ACCECN1, body) => {
+            options.accecn = Some(AccEcnOption::from_body(AccEcnOrder::Ect1First, body));
+        }
         // RFC 9293 §3.1, MUST-6: unknown options are ignored. So are known ones of a wrong length.
         _ => {}
     }
@@ -179,9 +191,23 @@ pub fn emit_options(options: &Options, out: &mut [u8]) -> usize {
     if let Some(shift) = options.window_scale {
         out.put(&[kind::NOP, kind::WINDOW_SCALE, 3, shift]);
     }
+    emit_accecn(options.accecn, out);
     emit_sack(options.sack_that_fits(), out);
     debug_assert_eq!(out.at, options.wire_len(), "wire_len returns another length");
     out.at
+}
+
+fn emit_accecn(option: Option<AccEcnOption>, out: &mut Writer<'_>) {
+    let Some(option) = option else { return };
+    let body = option.body();
+    let len = 2 + body.len();
+    out.put(&[kind::NOP; 3][..len.next_multiple_of(4) - len]);
+    let kind = match option.order() {
+        AccEcnOrder::Ect0First => kind::ACCECN0,
+        AccEcnOrder::Ect1First => kind::ACCECN1,
+    };
+    out.put(&[kind, len as u8]);
+    out.put(body);
 }
 
 fn emit_sack(blocks: &[(SeqNumber, SeqNumber)], out: &mut Writer<'_>) {

@@ -43,19 +43,25 @@ prop_compose! {
         sack_permitted: bool,
         timestamps: Option<(u32, u32)>,
         edges in prop::collection::vec(any::<(u32, u32)>(), 0..=SackBlocks::MAX),
+        accecn: Option<(bool, [u64; 3])>,
+        accecn_fields in 0..=AccEcnOption::FIELDS,
     ) -> Options {
         let mut sack = SackBlocks::default();
         for (left, right) in edges {
             sack.push(SeqNumber(left), SeqNumber(right));
         }
         let timestamps = timestamps.map(|(value, echo_reply)| Timestamps { value, echo_reply });
-        Options { mss, window_scale, sack_permitted, timestamps, sack }
+        let accecn = accecn.map(|(ect1, values)| {
+            let order = if ect1 { AccEcnOrder::Ect1First } else { AccEcnOrder::Ect0First };
+            AccEcnOption::new(order, &values[..accecn_fields])
+        });
+        Options { mss, window_scale, sack_permitted, timestamps, sack, accecn }
     }
 }
 
 prop_compose! {
     fn any_segment()(
-        (seq, ack, flags, window) in any::<(u32, u32, u8, u16)>(),
+        (seq, ack, flags, window) in (any::<u32>(), any::<u32>(), 0u16..0x200, any::<u16>()),
         options in any_options(),
         payload_len in 0u32..3_000,
     ) -> Segment {
@@ -116,6 +122,7 @@ fn everything_that_the_engine_sends_has_room() {
         sack_permitted: true,
         timestamps: timestamps(),
         sack: SackBlocks::default(),
+        ..Options::default()
     };
     assert_eq!(syn.wire_len(), 20);
     for (timestamps, count, len) in [(None, 4, 36), (timestamps(), 3, 40)] {
@@ -202,9 +209,25 @@ fn a_data_offset_that_cannot_be_is_refused() {
 fn reserved_bits_and_the_urgent_pointer_are_ignored() {
     let segment = Segment { flags: Flags::ACK | Flags::URG, ..Segment::default() };
     let mut bytes = bytes_of(&segment);
-    bytes[12] |= 0x0f;
+    // The last bit of the octet is AE.
+    bytes[12] |= 0x0e;
     bytes[18] = 0xff;
     assert_eq!(parse(&bytes), Ok((PORTS, segment, MIN_HEADER_LEN)));
+}
+
+/// RFC 9768 §3.2.3: fields by length and order, and lengths between, whose rest is padding.
+#[test]
+fn rfc9768_accecn_options_of_any_length_are_read() {
+    let read = |body: &[u8]| parse_options(body).expect("well-formed").accecn.expect("an option");
+    let fields = |option: AccEcnOption| [option.ect0(), option.ce(), option.ect1()];
+    let whole = [172, 11, 0, 0, 1, 0, 0, 2, 0xff, 0xff, 0xff];
+    assert_eq!(fields(read(&whole)), [Some(1), Some(2), Some(0xff_ffff)]);
+    assert_eq!(fields(read(&[174, 11, 0, 0, 1, 0, 0, 2, 0, 0, 3])), [Some(3), Some(2), Some(1)]);
+    assert_eq!(fields(read(&[174, 8, 0, 0, 1, 0, 0, 2])), [None, Some(2), Some(1)]);
+    assert_eq!(fields(read(&[172, 7, 0, 1, 0, 9, 9])), [Some(256), None, None]);
+    assert_eq!(fields(read(&[172, 2])), [None; 3]);
+    let longer = [&[172, 14][..], &whole[2..], &[1, 2, 3]].concat();
+    assert_eq!(read(&longer), read(&whole));
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn a_million_blind_segments_at_a_window_of_256_kib_corrupt_and_close_nothing() {
     for part in data.chunks(4000) {
         for _ in 0..10_000 {
             let timestamps = Timestamps { value: rng.bits() as u32, echo_reply: rng.bits() as u32 };
-            let any = Flags::from_bits_retain(rng.bits() as u8 & 0x1f);
+            let any = Flags::from_bits_retain(rng.bits() as u16 & 0x1f);
             let segment = Segment {
                 seq: SeqNumber(rng.bits() as u32),
                 ack: SeqNumber(rng.bits() as u32),
