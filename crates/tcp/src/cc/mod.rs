@@ -7,6 +7,93 @@
 //! A controller can live in any crate: implement [`Controller`] and [`ControllerFactory`], and set
 //! [`Config::congestion`](crate::Config::congestion) to the factory. `examples/controller` is an
 //! example. [`Window`] has the functions that controllers similar to Reno share.
+//!
+//! # Example
+//!
+//! A controller of the delivery rate: its window is twice the rate of the newest sample times the smallest RTT.
+//! It does not react to losses, and is no controller for the Internet.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use windlass_tcp::cc::{
+//!     Ack, Congestion, Controller, ControllerFactory, Delivery, Params, RateSample,
+//! };
+//! use windlass_tcp::{Profile, Span, Time};
+//!
+//! #[derive(Clone, Debug)]
+//! struct TwoBdp;
+//!
+//! impl ControllerFactory for TwoBdp {
+//!     fn name(&self) -> &'static str {
+//!         "two-bdp"
+//!     }
+//!
+//!     fn paces(&self) -> bool {
+//!         true
+//!     }
+//!
+//!     fn build(&self, params: &Params) -> Box<dyn Controller> {
+//!         let (mss, cwnd) = (f64::from(params.mss), params.initial_window as f64);
+//!         Box::new(TwoBdpController { mss, cwnd, bytes_per_s: None })
+//!     }
+//! }
+//!
+//! #[derive(Clone, Debug)]
+//! struct TwoBdpController {
+//!     mss: f64,
+//!     cwnd: f64,
+//!     bytes_per_s: Option<f64>,
+//! }
+//!
+//! impl Controller for TwoBdpController {
+//!     fn cwnd(&self) -> f64 {
+//!         self.cwnd
+//!     }
+//!
+//!     fn ssthresh(&self) -> u64 {
+//!         u64::MAX
+//!     }
+//!
+//!     // `None` spreads the window over the round trip.
+//!     fn pacing_rate(&self) -> Option<u64> {
+//!         self.bytes_per_s.map(|rate| rate as u64)
+//!     }
+//!
+//!     fn on_ack(&mut self, _: &Ack) {}
+//!
+//!     fn on_congestion(&mut self, _: &Congestion) {}
+//!
+//!     fn on_idle_restart(&mut self, _: u64) {}
+//!
+//!     fn on_mss_change(&mut self, mss: u32) {
+//!         self.mss = f64::from(mss);
+//!         self.cwnd = self.cwnd.max(self.mss);
+//!     }
+//!
+//!     // The engine keeps rates for controllers that say so.
+//!     fn needs_rates(&self) -> bool {
+//!         true
+//!     }
+//!
+//!     fn on_delivery(&mut self, delivery: &Delivery) {
+//!         let Some(sample) = delivery.sample.filter(|sample| !sample.is_app_limited) else { return };
+//!         let Some(rate) = sample.bytes_per_s(delivery.min_rtt) else { return };
+//!         let Some(min_rtt) = delivery.min_rtt else { return };
+//!         self.bytes_per_s = Some(rate);
+//!         self.cwnd = (2.0 * rate * min_rtt.as_secs_f64()).max(self.mss);
+//!     }
+//! }
+//!
+//! // By itself: 50 kB in 40 ms.
+//! let mut controller = TwoBdp.build(&Params::new(1000));
+//! let sample = RateSample::new(50_000, Span::from_millis(40));
+//! controller.on_delivery(&Delivery::new(Time::ZERO, sample));
+//! assert_eq!((controller.cwnd(), controller.pacing_rate()), (100_000.0, Some(1_250_000)));
+//!
+//! // In a connection.
+//! let config = Profile::Linux.config(1460, Arc::new(TwoBdp));
+//! assert_eq!(config.congestion.name(), "two-bdp");
+//! ```
 
 mod ack_trains;
 mod bbr;

@@ -19,6 +19,13 @@ pub struct Sent {
     pub is_app_limited: bool,
 }
 
+impl Sent {
+    /// `bytes` for the first time at `now`, with nothing in flight. For tests of controllers.
+    pub fn new(now: Time, bytes: u64) -> Sent {
+        Sent { now, bytes, in_flight: 0, is_retransmission: false, is_app_limited: false }
+    }
+}
+
 /// Data is considered lost.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -35,6 +42,20 @@ pub struct Lost {
     pub delivered_total: u64,
     /// The application limited the sender when it was sent.
     pub is_app_limited: bool,
+}
+
+impl Lost {
+    /// `bytes` lost at `now`, all that was in flight, before any was delivered. For tests of controllers.
+    pub fn new(now: Time, bytes: u64) -> Lost {
+        Lost {
+            now,
+            bytes,
+            in_flight: bytes,
+            lost_since: bytes,
+            delivered_total: 0,
+            is_app_limited: false,
+        }
+    }
 }
 
 /// An ACK delivered data, or showed a loss.
@@ -65,6 +86,27 @@ pub struct Delivery {
     pub sample: Option<RateSample>,
 }
 
+impl Delivery {
+    /// An ACK at `now` of all that was in flight: the first of its connection, whose RTT is the interval of the
+    /// sample. For tests of controllers.
+    pub fn new(now: Time, sample: RateSample) -> Delivery {
+        let rtt = sample.interval;
+        Delivery {
+            now,
+            delivered: sample.delivered,
+            lost: 0,
+            delivered_total: sample.delivered,
+            in_flight_before: sample.delivered,
+            in_flight: 0,
+            rtt: Some(rtt),
+            smoothed_rtt: rtt,
+            min_rtt: Some(rtt),
+            is_window_limited: true,
+            sample: Some(sample),
+        }
+    }
+}
+
 /// A sample of the delivery rate, over the time that the newest data of an ACK took
 /// (draft-ietf-ccwg-bbr-06, "Delivery Rate Samples").
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -86,6 +128,19 @@ pub struct RateSample {
 }
 
 impl RateSample {
+    /// `delivered` bytes in `interval`, the first ones of a connection: all were sent at once, and none was lost.
+    /// For tests of controllers.
+    pub fn new(delivered: u64, interval: Span) -> RateSample {
+        RateSample {
+            delivered,
+            interval,
+            prior_delivered: 0,
+            in_flight: delivered,
+            lost: 0,
+            is_app_limited: false,
+        }
+    }
+
     /// The rate in bytes per second; `None` where the interval is shorter than the smallest RTT, so that the
     /// sample says nothing.
     pub fn bytes_per_s(&self, min_rtt: Option<Span>) -> Option<f64> {
