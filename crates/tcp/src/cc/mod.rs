@@ -10,6 +10,7 @@
 
 mod ack_trains;
 mod bbr;
+mod bbr3;
 mod constant_increase;
 mod cubic;
 mod dctcp;
@@ -18,6 +19,7 @@ mod hystart;
 mod new_ecn;
 mod new_reno;
 mod none;
+mod path_model;
 mod rates;
 mod reno;
 mod state;
@@ -29,6 +31,7 @@ mod window;
 pub(crate) mod tests;
 
 pub use bbr::Bbr;
+pub use bbr3::Bbr3;
 pub use constant_increase::ConstantIncrease;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
@@ -37,7 +40,7 @@ pub use new_ecn::NewEcn;
 pub use new_reno::NewReno;
 pub use none::NoControl;
 pub(crate) use none::UNLIMITED;
-pub use rates::{Delivery, Lost, RateSample, RepairEnd, Sent};
+pub use rates::{Delivery, Lost, RateSample, RepairEnd, Sent, Start};
 pub use reno::Reno;
 pub(crate) use state::{ControllerState, Engine};
 pub use tahoe::Tahoe;
@@ -84,6 +87,11 @@ pub trait Controller: fmt::Debug + Send {
         None
     }
 
+    /// The bytes that the pacer sends at once, at most. `None`: a millisecond's data.
+    fn send_quantum(&self) -> Option<u64> {
+        None
+    }
+
     /// The controller chooses the window during a repair by itself, in place of PRR (RFC 9937).
     fn reduces_by_itself(&self) -> bool {
         false
@@ -111,6 +119,12 @@ pub trait Controller: fmt::Debug + Send {
         [0.0; TRACE_VALUES]
     }
 
+    /// A variable of the controller by the name that its specification gives it, for tests; `None` for a name that
+    /// it does not know. A condition is 1 or 0.
+    fn variable(&self, _: &str) -> Option<f64> {
+        None
+    }
+
     /// Whether the engine is to call [`Controller::on_marks`]. Asked once, at the beginning; it costs each ACK
     /// some instructions.
     fn counts_marks(&self) -> bool {
@@ -121,12 +135,15 @@ pub trait Controller: fmt::Debug + Send {
     /// reacts to its echo, if [`Controller::counts_marks`].
     fn on_marks(&mut self, _: &Marks) {}
 
-    /// Whether the engine is to keep delivery rates, and to call [`Controller::on_sent`],
+    /// Whether the engine is to keep delivery rates, and to call [`Controller::on_start`], [`Controller::on_sent`],
     /// [`Controller::on_lost`], [`Controller::on_delivery`] and [`Controller::on_repair_end`]. Asked once, at the
     /// beginning. Others pay nothing for it.
     fn needs_rates(&self) -> bool {
         false
     }
+
+    /// The handshake is over, or the controller takes over from another: data may be sent.
+    fn on_start(&mut self, _: &Start) {}
 
     /// Data is about to be sent, for the first time or again.
     fn on_sent(&mut self, _: &Sent) {}
@@ -136,6 +153,12 @@ pub trait Controller: fmt::Debug + Send {
 
     /// An ACK delivered data or showed a loss; called last of all that an ACK causes.
     fn on_delivery(&mut self, _: &Delivery) {}
+
+    /// Whether the controller keeps the sender below the rate of the path by purpose. Rate samples of data in flight
+    /// count as limited by the application then. Asked after [`Controller::on_delivery`].
+    fn limits_samples(&self) -> bool {
+        false
+    }
 
     /// A repair of losses that [`Controller::on_congestion`] began is over.
     fn on_repair_end(&mut self, _: RepairEnd) {}
@@ -394,6 +417,7 @@ controllers! {
     "cubic" => Cubic::default(),
     "dctcp" => Dctcp::default(),
     "bbr" => Bbr,
+    "bbr3" => Bbr3,
     "new-ecn" => NewEcn::default(),
     "none" => NoControl,
 }

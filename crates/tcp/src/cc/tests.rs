@@ -59,7 +59,7 @@ fn every_name_makes_the_controller_of_that_name() {
 /// All controllers that lower their window after a loss and raise it by what is acknowledged: not BBR, which goes by
 /// rates, and not the one without congestion control.
 pub(crate) fn window_keepers() -> impl Iterator<Item = &'static str> {
-    NAMES.into_iter().filter(|name| !["bbr", "none"].contains(name))
+    NAMES.into_iter().filter(|name| !["bbr", "bbr3", "none"].contains(name))
 }
 
 /// A call that a connection may make to its controller.

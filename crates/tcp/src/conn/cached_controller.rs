@@ -3,7 +3,7 @@
 
 use crate::cc::{
     Ack, Congestion, Controller, ControllerState, Delivery, Engine, FastRecovery, Lost, Marks,
-    RepairEnd, Sent, TRACE_VALUES, TraceValue,
+    RepairEnd, Sent, Start, TRACE_VALUES, TraceValue,
 };
 use alloc::boxed::Box;
 use windlass_base::Ecn;
@@ -62,6 +62,11 @@ impl CachedController {
     /// Whether the controller looks at every ACK.
     pub(super) fn follows_acks(&self) -> bool {
         self.counts_marks | self.needs_rates
+    }
+
+    pub(super) fn on_start(&mut self, start: &Start) {
+        self.controller.on_start(start);
+        self.refresh();
     }
 
     pub(super) fn on_sent(&mut self, sent: &Sent) {
@@ -155,10 +160,12 @@ impl CachedController {
         self.state.ssthresh
     }
 
-    /// The value that the controller publishes under a name.
+    /// The value that the controller publishes under a name, or its variable of that name.
     pub(super) fn trace_value(&self, name: &str) -> Option<f64> {
-        let index = self.trace_names.iter().position(|published| *published == name)?;
-        self.controller.trace_values().get(index).copied()
+        match self.trace_names.iter().position(|published| *published == name) {
+            Some(index) => self.controller.trace_values().get(index).copied(),
+            None => self.controller.variable(name),
+        }
     }
 
     /// Passes on the published values that have changed since the last call.
@@ -184,6 +191,16 @@ impl CachedController {
     /// Not cached: most connections do not pace.
     pub(super) fn pacing_rate(&self) -> Option<u64> {
         self.controller.pacing_rate()
+    }
+
+    /// Not cached: most connections do not pace.
+    pub(super) fn send_quantum(&self) -> Option<u64> {
+        self.controller.send_quantum()
+    }
+
+    /// Not cached: asked of controllers that need rates only.
+    pub(super) fn limits_samples(&self) -> bool {
+        self.controller.limits_samples()
     }
 
     /// Not cached: the engine needs it only at a loss.

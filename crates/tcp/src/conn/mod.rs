@@ -339,7 +339,7 @@ impl Connection {
     }
 
     /// The value that the controller publishes under this name, for example
-    /// [`NewEcn::SLOPE`](crate::cc::NewEcn::SLOPE).
+    /// [`NewEcn::SLOPE`](crate::cc::NewEcn::SLOPE), or its [variable](crate::cc::Controller::variable).
     pub fn trace_value(&self, name: &str) -> Option<f64> {
         self.congestion.trace_value(name)
     }
