@@ -98,6 +98,8 @@ impl Bed {
     pub fn new(factory: Arc<dyn ControllerFactory>, path: Path, traffic: Traffic) -> Bed {
         let mut config = Profile::Linux.config(PACKET as u16 - 40, factory);
         (config.recovery.undo, config.recovery.frto) = (true, true);
+        // Whatever the application writes leaves at once.
+        config.sending.nagle = false;
         (config.buffers.send, config.buffers.receive) = (64 << 20, 64 << 20);
         let now = Time::ZERO + Span::from_secs(1);
         let sender = Connection::connect(config.clone(), now, SeqNumber(1));
@@ -239,10 +241,11 @@ impl Bed {
     fn write(&mut self) {
         self.next_write = self.now + Span::from_millis(1);
         let bytes = match self.traffic {
-            // Enough for whatever may leave within the millisecond.
+            // As much as the path takes in some milliseconds, so that more than enough waits until the next write.
             Traffic::Bulk => {
                 let sent = self.sender.bytes_acked() + self.sender.in_flight();
-                (1_u64 << 20).saturating_sub(self.sender.bytes_written().saturating_sub(sent))
+                let waits = self.sender.bytes_written().saturating_sub(sent);
+                ((self.path.goodput() * 0.012) as u64 + 20 * PAYLOAD).saturating_sub(waits)
             }
             Traffic::PerMillisecond(bytes) => bytes,
             Traffic::Pause => 0,

@@ -20,7 +20,7 @@ pub const STARTUP_AGGREGATION: Case = Case {
     path: PATH,
     traffic: Traffic::Bulk,
     observed: &["state", "extra_acked", "max_bw", "bdp"],
-    demanded: "the window makes room for aggregated ACKs, and the rate is found",
+    demanded: "the window makes room for aggregated ACKs, and the rate is found, to a slot's ACKs",
     tolerance: 0.05,
     program: |case, bed| {
         bed.ack_slot = Some(SLOT);
@@ -37,7 +37,14 @@ pub const STARTUP_AGGREGATION: Case = Case {
         let slot = rate * SLOT.as_secs_f64();
         demand!((0.5..3.0).contains(&(extra / slot)), "{extra:.0} of {slot:.0} bytes in a slot");
         demand!(window > 2.0, "a window of {window} BDP");
-        demand!(case.near(found, rate), "{found:.0} B/s on a path of {rate:.0}");
+        // A packet sent at the beginning of a slot's ACKs and acknowledged at the end of another's has both ("Experimental
+        // Status" knows of it).
+        let ratio = found / rate;
+        let most = 1.0 + SLOT.as_secs_f64() / (PATH.rtt_ms as f64 / 1e3);
+        demand!((1.0 - case.tolerance..most).contains(&ratio), "{ratio} of the rate");
+        // From ten segments: doubled six times, and three round trips without growth.
+        let rounds = bed.get("round_count");
+        demand!(rounds <= 12.0, "{rounds} round trips");
         Ok(())
     },
 };
@@ -62,10 +69,9 @@ pub const CRUISE_AGGREGATION: Case = Case {
         demand!(wider > 0.5 * slot, "the window is wider by {wider:.0} bytes");
         demand!(case.near(rate, bed.path.goodput()), "{rate:.0} B/s");
         bed.ack_slot = None;
-        let round = bed.get("round_count");
-        bed.run_until(Span::from_secs(3), |bed| bed.get("round_count") > round + 12.0);
-        let rest = bed.get("extra_acked");
-        demand!(rest < 0.5 * slot, "{rest:.0} bytes twelve round trips later");
+        // The excess shrinks by the hundredth that pacing leaves, and then ten round trips pass.
+        let shrinks = bed.run_until(Span::from_secs(5), |bed| bed.get("extra_acked") < 0.5 * slot);
+        demand!(shrinks, "{:.0} bytes five seconds later", bed.get("extra_acked"));
         Ok(())
     },
 };
@@ -73,7 +79,7 @@ pub const CRUISE_AGGREGATION: Case = Case {
 pub const SUB_PACKET: Case = Case {
     name: "Correctly Managing Sub-Packet BDPs",
     section: "Minimum cwnd for Pipelining",
-    path: Path { mbit_per_s: 0.1, rtt_ms: 10, queue_bdp: 200.0 },
+    path: Path { mbit_per_s: 0.1, rtt_ms: 10, queue_bdp: 1000.0 },
     traffic: Traffic::Bulk,
     observed: &["state", "pacing_rate", "bw", "pacing_gain"],
     demanded: "at least four segments of window, and the rate of the link",
@@ -81,6 +87,7 @@ pub const SUB_PACKET: Case = Case {
     program: |case, bed| {
         let reached = bed.run_until(Span::from_secs(60), |bed| bed.get("state") == CRUISE);
         demand!(reached, "no ProbeBW");
+        bed.run_for(Span::from_secs(10));
         let mut least = f64::INFINITY;
         let (from, delivered) = (bed.now, bed.delivered());
         bed.run_until(Span::from_secs(30), |bed| {
@@ -143,8 +150,12 @@ pub const SLOWER: Case = Case {
         bed.set_rate(10.0);
         let rate = bed.path.goodput();
         let begin = bed.now;
-        let lowered = bed.run_until(Span::from_secs(3), |bed| bed.get("bw_shortterm") < 2.0 * rate);
-        demand!(lowered, "bw_shortterm {}", bed.get("bw_shortterm"));
+        let mut least = f64::INFINITY;
+        let lowered = bed.run_until(Span::from_secs(3), |bed| {
+            least = least.min(bed.get("bw_shortterm"));
+            bed.get("bw_shortterm") < 0.5 * bed.get("max_bw")
+        });
+        demand!(lowered, "bw_shortterm {least}");
         demand!(bed.get("max_bw") > 5.0 * rate, "max_bw fell with it");
         let adapts = bed.run_until(Span::from_secs(30), |bed| case.near(bed.get("max_bw"), rate));
         demand!(adapts, "{:.0} of {rate:.0} B/s", bed.get("max_bw"));

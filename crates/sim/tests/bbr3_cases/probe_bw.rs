@@ -55,7 +55,9 @@ pub const UP_LOSS: Case = Case {
         let before = bed.get("inflight_longterm");
         bed.loss = 0.1;
         let left = bed.run_until(Span::from_secs(3), |bed| bed.get("state") != UP);
-        demand!(left && bed.get("state") == DOWN, "state {}", bed.get("state"));
+        // With so little in flight ProbeBW_DOWN may end with the ACK that begins it.
+        let state = bed.get("state");
+        demand!(left && [DOWN, CRUISE].contains(&state), "state {state}");
         demand!(bed.get("full_bw_now") == 0.0, "a plateau ended it");
         demand!(bed.get("prev_probe_too_high") == 1.0, "prev_probe_too_high is not set");
         demand!(bed.get("inflight_longterm") >= before, "{}", bed.get("inflight_longterm"));
@@ -93,12 +95,15 @@ pub const DOWN_TIME: Case = Case {
     demanded: "after the wait a queue that stays does not hold the next probe back",
     tolerance: 0.0,
     program: |_, bed| {
+        reach(bed, REFILL)?;
+        // A lower RTT, so that no ProbeRTT ends the wait.
+        bed.path.rtt_ms -= 1;
         reach(bed, UP)?;
         reach(bed, DOWN)?;
-        let begin = bed.now;
-        bed.set_rate(0.9 * bed.path.mbit_per_s);
         let wait = bed.get("bw_probe_wait");
         demand!((2.0..3.0).contains(&wait), "a wait of {wait} s");
+        let begin = bed.now;
+        bed.set_rate(0.9 * bed.path.mbit_per_s);
         let left = bed.run_until(Span::from_secs(10), |bed| bed.get("state") != DOWN);
         demand!(left && bed.get("state") == REFILL, "state {}", bed.get("state"));
         let waited = bed.seconds_since(begin);

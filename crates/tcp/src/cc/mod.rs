@@ -67,6 +67,12 @@ pub trait Controller: fmt::Debug + Send {
     /// sender.
     fn on_ack(&mut self, ack: &Ack);
 
+    /// Rate-limited increase is on
+    /// ([`GrowthConfig::rate_limited_increase`](crate::config::GrowthConfig::rate_limited_increase)), and the largest
+    /// flight since the last reduction had `max_flight` bytes: lowers the window to what the ACKs of such a flight give
+    /// it ([`Window::limit_growth`]). Called after [`Controller::on_ack`].
+    fn limit_growth(&mut self, _max_flight: u64) {}
+
     /// The network is congested. Called at most once per window of data for ECN and fast
     /// retransmit together, and at every timeout. A retransmission that is lost and an echo for data
     /// sent since the last call count as another window.
@@ -238,6 +244,8 @@ pub struct Params {
     /// Congestion avoidance adds whole segments
     /// ([`GrowthConfig::whole_segments`](crate::config::GrowthConfig::whole_segments)).
     pub whole_segment_growth: bool,
+    /// An ECN echo reduces less than a loss ([`EcnConfig::abe`](crate::config::EcnConfig::abe)).
+    pub abe: bool,
     /// The smallest window after a fast retransmit or an ECN echo, in bytes.
     pub least_window: u64,
     /// The minimum RTT from which the connection paces its data; `None` if it never paces.
@@ -254,6 +262,7 @@ impl Params {
             initial_ssthresh: u64::MAX,
             whole_segment_cuts: false,
             whole_segment_growth: false,
+            abe: false,
             least_window: u64::from(mss),
             paced_from: None,
         }

@@ -15,6 +15,7 @@ pub(super) fn params() -> Params {
         initial_ssthresh: u64::MAX,
         whole_segment_cuts: false,
         whole_segment_growth: false,
+        abe: false,
         least_window: 1000,
         paced_from: None,
     }

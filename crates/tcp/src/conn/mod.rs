@@ -237,7 +237,7 @@ impl Connection {
             options: HotOptions::of(&config),
             tx: Sender::new(isn, sampling(&config)),
             rx: Receiver::new(&config),
-            congestion: CachedController::new(config.congestion.build(&params)),
+            congestion: CachedController::of(&config, &params),
             rtt: RttEstimator::new(config.timers.clock, config.timers.rto),
             recovery: Recovery::new(),
             agreed: Agreed { mss, ..Agreed::default() },
@@ -306,6 +306,7 @@ fn controller_params(config: &Config, mss: u32) -> Params {
         initial_ssthresh: config.window.initial_ssthresh.unwrap_or(u64::MAX),
         whole_segment_cuts: config.window.whole_segment_cuts,
         whole_segment_growth: config.growth.whole_segments,
+        abe: config.ecn.abe,
         least_window: u64::from(mss) * u64::from(config.window.least),
         paced_from: config.paces().then_some(pacing::LEAST_RTT),
     }

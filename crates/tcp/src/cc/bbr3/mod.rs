@@ -228,6 +228,9 @@ impl Controller for Bbr3Controller {
 
     fn on_delivery(&mut self, delivery: &Delivery) {
         self.delivered = delivery.delivered_total;
+        if core::mem::take(&mut self.rounds.begins_with_ack) {
+            self.start_round();
+        }
         let ack = AckSample::of(delivery);
         self.update_model_and_state(&ack);
         self.update_control_parameters(&ack);

@@ -40,6 +40,7 @@ impl Bbr3Controller {
             "pacing_rate" => self.pacing_rate,
             "min_rtt" => self.min_rtt.least?.as_secs_f64(),
             "probe_rtt_min_delay" => self.min_rtt.probe_rtt_min_delay?.as_secs_f64(),
+            "probe_rtt_min_stamp" => self.min_rtt.probe_rtt_min_stamp.as_nanos() as f64 / 1e9,
             _ => return None,
         })
     }

@@ -13,6 +13,8 @@ pub(super) struct Rounds {
     pub(super) is_start: bool,
     /// BBR.next_round_delivered.
     end: u64,
+    /// A round trip begins with the ACK that is being processed, whose data is not counted in C.delivered yet.
+    pub(super) begins_with_ack: bool,
     /// BBR.rounds_since_probe_up.
     pub(super) since_probe_up: u32,
     /// The window was full in this round trip, and in the one before.

@@ -18,7 +18,8 @@ fn bbr() -> Bbr3Controller {
     bbr
 }
 
-/// An ACK of `delivered` bytes at a rate of a megabyte a second, `in_flight` bytes before and after it.
+/// An ACK of `delivered` bytes at a rate of a megabyte a second, `in_flight` bytes before and after it. RTTs fall, so
+/// that there is no ProbeRTT.
 fn delivery(bbr: &Bbr3Controller, ms: u64, delivered: u64, in_flight: u64) -> Delivery {
     let rtt = Span::from_millis(100);
     Delivery {
@@ -28,7 +29,7 @@ fn delivery(bbr: &Bbr3Controller, ms: u64, delivered: u64, in_flight: u64) -> De
         delivered_total: bbr.delivered + delivered,
         in_flight_before: in_flight,
         in_flight,
-        rtt: Some(rtt),
+        rtt: Some(Span::from_micros(100_000 - ms / 10)),
         smoothed_rtt: rtt,
         min_rtt: Some(rtt),
         is_window_limited: false,
@@ -167,10 +168,11 @@ fn the_probe_after_one_that_went_too_high_ends_at_the_bound() {
 #[test]
 fn a_round_with_losses_lowers_the_short_term_bounds_to_what_was_delivered_or_by_beta() {
     let (mut bbr, ms) = until(State::ProbeBwDown);
-    let (max_bw, cwnd) = (bbr.max_bw.get(), bbr.cwnd);
+    let (max_bw, mut cwnd) = (bbr.max_bw.get(), 0.0);
     for round in 1..=2 {
         let mut ack = delivery(&bbr, ms + 100 * round, 50_000, 90_000);
         ack.sample.as_mut().expect("delivers").delivered = 80_000;
+        cwnd = bbr.cwnd;
         bbr.on_delivery(&ack);
         assert!(round == 2 || bbr.short_term.bw == f64::INFINITY);
         bbr.on_lost(&lost(&bbr, 1000, 100_000, 1000));
@@ -243,7 +245,7 @@ fn after_a_timeout_the_window_is_a_segment_until_the_repair_is_over() {
     assert_eq!(bbr.cwnd(), MSS as f64);
     bbr.on_repair_end(RepairEnd::Complete);
     bbr.on_delivery(&delivery(&bbr, ms + 100, 1000, 90_000));
-    assert_eq!(bbr.cwnd, window);
+    assert!(bbr.cwnd > 0.99 * window, "{} of {window}", bbr.cwnd);
 }
 
 #[test]

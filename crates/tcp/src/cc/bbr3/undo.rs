@@ -42,6 +42,7 @@ impl Bbr3Controller {
             }
             Some(State::ProbeBwUp) if !matches!(self.state, State::ProbeBwUp | State::ProbeRtt) => {
                 self.start_probe_bw_refill();
+                self.rounds.begins_with_ack = true;
             }
             _ => {}
         }
