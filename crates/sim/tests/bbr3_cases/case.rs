@@ -19,7 +19,7 @@ pub struct Case {
     pub traffic: Traffic,
     /// The variables that are looked at.
     pub observed: &'static [&'static str],
-    /// What they must show.
+    /// The behaviour that they must show.
     pub demanded: &'static str,
     /// The relative error of rates that is allowed.
     pub tolerance: f64,

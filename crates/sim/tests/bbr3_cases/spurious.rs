@@ -6,7 +6,7 @@ use windlass_base::Span;
 
 const PATH: Path = Path { mbit_per_s: 20.0, rtt_ms: 40, queue_bdp: 4.0 };
 
-/// What the draft's undo saves.
+/// The bounds that the draft's undo saves.
 fn bounds(bed: &Bed) -> [f64; 3] {
     ["bw_shortterm", "inflight_shortterm", "inflight_longterm"].map(|name| bed.get(name))
 }

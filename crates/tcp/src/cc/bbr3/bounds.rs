@@ -24,7 +24,7 @@ impl Bbr3Controller {
         self.bw * self.min_rtt.least.unwrap_or_default().as_secs_f64()
     }
 
-    /// BDPMultiple.
+    /// BDPMultiple: a multiple of rate and least RTT; the initial window before the first RTT.
     fn bdp_multiple(&self, bw: f64, gain: f64) -> f64 {
         match self.min_rtt.least {
             Some(min_rtt) => gain * bw * min_rtt.as_secs_f64(),
@@ -32,14 +32,14 @@ impl Bbr3Controller {
         }
     }
 
-    /// QuantizationBudget.
+    /// QuantizationBudget: at least what offloads and delayed ACKs need.
     fn quantization_budget(&self, inflight_cap: f64) -> f64 {
         let offload_budget = OFFLOAD_QUANTA * self.send_quantum;
         let room = if self.state == State::ProbeBwUp { 2.0 * self.smss } else { 0.0 };
         inflight_cap.max(offload_budget).max(self.min_pipe_cwnd()) + room
     }
 
-    /// Inflight.
+    /// Inflight: the volume that a rate keeps in flight, with its budget.
     pub(super) fn inflight(&self, bw: f64, gain: f64) -> f64 {
         self.quantization_budget(self.bdp_multiple(bw, gain))
     }
@@ -50,12 +50,12 @@ impl Bbr3Controller {
         self.quantization_budget(inflight_cap + self.extra_acked.get())
     }
 
-    /// TargetInflight.
+    /// TargetInflight: the BDP, unless the window is smaller.
     pub(super) fn target_inflight(&self) -> f64 {
         self.bdp().min(self.cwnd)
     }
 
-    /// InflightWithHeadroom.
+    /// InflightWithHeadroom: leaves room below the bound for other flows.
     pub(super) fn inflight_with_headroom(&self) -> f64 {
         let longterm = self.long_term.inflight;
         if longterm == f64::INFINITY {
@@ -65,12 +65,12 @@ impl Bbr3Controller {
         (longterm - headroom).max(self.min_pipe_cwnd())
     }
 
-    /// ProbeRTTCwnd.
+    /// ProbeRTTCwnd: the window of ProbeRTT.
     pub(super) fn probe_rtt_cwnd(&self) -> f64 {
         self.bdp_multiple(self.bw, PROBE_RTT_CWND_GAIN).max(self.min_pipe_cwnd())
     }
 
-    /// UpdateACKAggregation.
+    /// UpdateACKAggregation: how much more than the rate explains was acknowledged lately.
     pub(super) fn update_ack_aggregation(&mut self, ack: &AckSample) {
         if ack.rate.is_none() {
             return;

@@ -5,7 +5,7 @@ use super::ack::AckSample;
 use super::state::State;
 use windlass_base::Span;
 
-/// What BBR.PacingMarginPercent leaves.
+/// The share of the rate that BBR.PacingMarginPercent leaves.
 const PACING_MARGIN: f64 = 0.99;
 /// The round trip before the first sample.
 const NOMINAL_RTT: Span = Span::from_millis(1);
@@ -15,7 +15,7 @@ const QUANTUM_MAX: f64 = 65_536.0;
 const QUANTUM_SEGMENTS_MIN: f64 = 2.0;
 
 impl Bbr3Controller {
-    /// InitPacingRate.
+    /// InitPacingRate: the initial window in a round trip, times the gain of Startup.
     pub(super) fn init_pacing_rate(&mut self, smoothed_rtt: Option<Span>) {
         self.has_seen_rtt = smoothed_rtt.is_some();
         let rtt = smoothed_rtt.unwrap_or(NOMINAL_RTT).as_secs_f64();
@@ -38,13 +38,13 @@ impl Bbr3Controller {
         }
     }
 
-    /// SetSendQuantum.
+    /// SetSendQuantum: a millisecond of data, within bounds.
     pub(super) fn set_send_quantum(&mut self) {
         let quantum = (self.pacing_rate * QUANTUM_S).min(QUANTUM_MAX);
         self.send_quantum = quantum.max(QUANTUM_SEGMENTS_MIN * self.smss);
     }
 
-    /// SetCwnd.
+    /// SetCwnd: grows by what is acknowledged, up to the model.
     pub(super) fn set_cwnd(&mut self, ack: &AckSample) {
         let max_inflight = self.max_inflight();
         if self.full_pipe.is_reached {
@@ -60,7 +60,7 @@ impl Bbr3Controller {
         self.bound_cwnd_for_model();
     }
 
-    /// BoundCwndForModel.
+    /// BoundCwndForModel: the bounds of losses, by state.
     fn bound_cwnd_for_model(&mut self) {
         let cap = match self.state {
             State::ProbeBwCruise | State::ProbeRtt => self.inflight_with_headroom(),

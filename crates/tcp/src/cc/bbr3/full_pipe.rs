@@ -29,7 +29,7 @@ impl FullPipe {
 }
 
 impl Bbr3Controller {
-    /// CheckFullBWReached.
+    /// CheckFullBWReached: once in a round trip, compares the rate with the one to grow from.
     pub(super) fn check_full_bw_reached(&mut self, ack: &AckSample) {
         let Some(rate) = ack.rate.filter(|rate| !rate.is_app_limited) else { return };
         let pipe = &mut self.full_pipe;

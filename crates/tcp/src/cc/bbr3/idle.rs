@@ -5,7 +5,7 @@ use super::Bbr3Controller;
 use super::state::State;
 
 impl Bbr3Controller {
-    /// HandleRestartFromIdle.
+    /// HandleRestartFromIdle: data is sent after the application had none.
     pub(super) fn handle_restart_from_idle(&mut self, sent: &Sent) {
         if sent.in_flight > 0 || !sent.is_app_limited {
             return;

@@ -102,14 +102,14 @@ impl Bbr3Controller {
         is_safe
     }
 
-    /// RaiseInflightLongtermSlope.
+    /// RaiseInflightLongtermSlope: twice as many segments in this round trip as in the last.
     pub(super) fn raise_inflight_longterm_slope(&mut self) {
         let growth_this_round = f64::from(1_u32 << self.long_term.up_rounds);
         self.long_term.up_rounds = (self.long_term.up_rounds + 1).min(UP_ROUNDS_MAX);
         self.long_term.acked_per_increase = (self.cwnd / growth_this_round).max(self.smss);
     }
 
-    /// ProbeInflightLongtermUpward.
+    /// ProbeInflightLongtermUpward: raises the bound by what is acknowledged while it is full.
     fn probe_inflight_longterm_upward(&mut self, ack: &AckSample) {
         if !self.rounds.is_cwnd_limited() || self.cwnd < self.long_term.inflight {
             return;
@@ -126,12 +126,12 @@ impl Bbr3Controller {
         }
     }
 
-    /// IsInflightTooHigh.
+    /// IsInflightTooHigh: more was lost than a probe may lose.
     pub(super) fn is_inflight_too_high(&self, lost: f64, tx_in_flight: f64) -> bool {
         lost > tx_in_flight * LOSS_THRESH || (lost > 0.0 && !self.has_sack)
     }
 
-    /// HandleInflightTooHigh.
+    /// HandleInflightTooHigh: lowers the bound to the volume in flight, and ends a probe.
     pub(super) fn handle_inflight_too_high(&mut self, now: Time, tx_in_flight: f64, limited: bool) {
         self.long_term.prev_probe_too_high = true;
         // A probe is answered once.

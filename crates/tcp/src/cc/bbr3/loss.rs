@@ -8,7 +8,7 @@ use super::state::State;
 /// The repair of losses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recovery {
-    /// InLossRecovery.
+    /// InLossRecovery: losses are being repaired.
     pub(super) is_under_way: bool,
     /// It is a fast recovery.
     pub(super) is_fast: bool,
@@ -39,7 +39,7 @@ impl Recovery {
 }
 
 impl Bbr3Controller {
-    /// HandleLostPacket.
+    /// HandleLostPacket: a loss counts against the probe in which its data was sent.
     pub(super) fn handle_lost_packet(&mut self, lost: &Lost) {
         self.note_loss(lost);
         self.recovery.count(lost);
@@ -51,7 +51,7 @@ impl Bbr3Controller {
         }
     }
 
-    /// NoteLoss.
+    /// NoteLoss: the first loss of a round trip.
     fn note_loss(&mut self, lost: &Lost) {
         if !self.short_term.is_loss_in_round {
             self.short_term.loss_round_delivered = lost.delivered_total;
@@ -63,12 +63,12 @@ impl Bbr3Controller {
         }
     }
 
-    /// OnEnterFastRecovery.
+    /// OnEnterFastRecovery: the window stays, and is saved.
     pub(super) fn enter_fast_recovery(&mut self) {
         self.begin_recovery(true);
     }
 
-    /// OnEnterRTO.
+    /// OnEnterRTO: one segment is left of the window.
     pub(super) fn enter_rto(&mut self) {
         self.begin_recovery(false);
         // All that was in flight is lost.
@@ -97,13 +97,13 @@ impl Bbr3Controller {
         }
     }
 
-    /// SaveCwnd.
+    /// SaveCwnd: keeps the window for after a repair or ProbeRTT.
     pub(super) fn save_cwnd(&mut self) {
         let is_reduced = self.recovery.is_under_way || self.state == State::ProbeRtt;
         self.prior_cwnd = if is_reduced { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
     }
 
-    /// RestoreCwnd.
+    /// RestoreCwnd: the window of before, if it was larger.
     pub(super) fn restore_cwnd(&mut self) {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }

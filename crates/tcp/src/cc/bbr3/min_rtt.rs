@@ -29,7 +29,7 @@ impl MinRtt {
 }
 
 impl Bbr3Controller {
-    /// UpdateMinRTT.
+    /// UpdateMinRTT: the least RTT of ten seconds, and of the last five.
     pub(super) fn update_min_rtt(&mut self, ack: &AckSample) {
         let (now, min) = (ack.now, &mut self.min_rtt);
         min.probe_rtt_expired = now > min.probe_rtt_min_stamp + PROBE_RTT_INTERVAL;

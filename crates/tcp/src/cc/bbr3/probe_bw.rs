@@ -11,7 +11,7 @@ use windlass_base::{Span, Time};
 const ROUNDS_MAX: f64 = 63.0;
 
 impl Bbr3Controller {
-    /// UpdateProbeBWCyclePhase.
+    /// UpdateProbeBWCyclePhase: the step from one state of the cycle to the next.
     pub(super) fn update_probe_bw_cycle_phase(&mut self, ack: &AckSample) {
         let Some(rate) = ack.rate.filter(|_| self.full_pipe.is_reached) else { return };
         if self.adapt_long_term_model(ack, &rate) {
@@ -40,7 +40,7 @@ impl Bbr3Controller {
         }
     }
 
-    /// StartProbeBW_DOWN.
+    /// StartProbeBW_DOWN: a cycle begins, slower than the path.
     pub(super) fn start_probe_bw_down(&mut self, now: Time) {
         self.short_term.reset_signals();
         self.long_term.acked_per_increase = f64::INFINITY;
@@ -51,7 +51,7 @@ impl Bbr3Controller {
         self.state = State::ProbeBwDown;
     }
 
-    /// StartProbeBW_REFILL.
+    /// StartProbeBW_REFILL: fills the pipe for a round trip before a probe.
     pub(super) fn start_probe_bw_refill(&mut self) {
         self.short_term.reset_model();
         let long_term = &mut self.long_term;
@@ -62,7 +62,7 @@ impl Bbr3Controller {
         self.state = State::ProbeBwRefill;
     }
 
-    /// StartProbeBW_UP.
+    /// StartProbeBW_UP: probes for more.
     fn start_probe_bw_up(&mut self, rate: &Rate) {
         self.long_term.ack_phase = AckPhase::ProbeStarting;
         self.start_round();
@@ -78,7 +78,7 @@ impl Bbr3Controller {
         self.long_term.bw_probe_wait = Span::from_secs_f64(2.0 + random.uniform());
     }
 
-    /// IsTimeToProbeBW.
+    /// IsTimeToProbeBW: begins a probe if one is due; true if it does.
     fn probes_if_due(&mut self, now: Time) -> bool {
         let has_elapsed = now > self.long_term.cycle_stamp + self.long_term.bw_probe_wait;
         let is_due = has_elapsed || self.is_reno_coexistence_probe_time();
@@ -94,13 +94,13 @@ impl Bbr3Controller {
         f64::from(self.rounds.since_probe_up) >= rounds
     }
 
-    /// IsTimeToCruise.
+    /// IsTimeToCruise: the queue is empty, and there is headroom.
     fn is_time_to_cruise(&self, ack: &AckSample) -> bool {
         ack.inflight <= self.inflight_with_headroom()
             && ack.inflight <= self.inflight(self.max_bw.get(), 1.0)
     }
 
-    /// IsTimeToGoDown.
+    /// IsTimeToGoDown: the probe has shown what it can.
     fn is_time_to_go_down(&mut self, ack: &AckSample, rate: &Rate) -> bool {
         // "Precautionary Bandwidth Probing": deceleration.
         if self.long_term.prev_probe_too_high && ack.inflight >= self.long_term.inflight {

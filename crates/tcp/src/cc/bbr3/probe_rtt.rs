@@ -18,7 +18,7 @@ pub(super) struct ProbeRtt {
 }
 
 impl Bbr3Controller {
-    /// CheckProbeRTT.
+    /// CheckProbeRTT: enters ProbeRTT if it is due, and goes on with it.
     pub(super) fn check_probe_rtt(&mut self, ack: &AckSample) {
         let is_due = self.min_rtt.probe_rtt_expired && !self.idle_restart;
         if self.state != State::ProbeRtt && is_due {
@@ -41,7 +41,7 @@ impl Bbr3Controller {
         self.start_round();
     }
 
-    /// HandleProbeRTT.
+    /// HandleProbeRTT: waits for a small flight, then for its time and a round trip.
     fn handle_probe_rtt(&mut self, ack: &AckSample) {
         match self.probe_rtt.done_stamp {
             None if ack.inflight <= self.probe_rtt_cwnd() => {
@@ -59,7 +59,7 @@ impl Bbr3Controller {
         }
     }
 
-    /// CheckProbeRTTDone.
+    /// CheckProbeRTTDone: leaves ProbeRTT when its time is over.
     pub(super) fn check_probe_rtt_done(&mut self, now: Time) {
         if self.probe_rtt.done_stamp.is_some_and(|done| now > done) {
             self.min_rtt.probe_rtt_min_stamp = now;
@@ -68,7 +68,7 @@ impl Bbr3Controller {
         }
     }
 
-    /// ExitProbeRTT.
+    /// ExitProbeRTT: back to cruising, or to Startup.
     fn exit_probe_rtt(&mut self, now: Time) {
         self.short_term.reset_model();
         if self.full_pipe.is_reached {

@@ -35,7 +35,7 @@ impl Rounds {
 }
 
 impl Bbr3Controller {
-    /// UpdateRound.
+    /// UpdateRound: whether the ACK ends a round trip.
     pub(super) fn update_round(&mut self, rate: &Rate) {
         self.rounds.is_start = rate.prior_delivered >= self.rounds.end;
         if self.rounds.is_start {
@@ -46,7 +46,7 @@ impl Bbr3Controller {
         }
     }
 
-    /// StartRound.
+    /// StartRound: a round trip begins with the data that is sent now.
     pub(super) fn start_round(&mut self) {
         self.rounds.end = self.delivered;
     }

@@ -37,18 +37,18 @@ impl Default for ShortTerm {
 }
 
 impl ShortTerm {
-    /// ResetCongestionSignals.
+    /// ResetCongestionSignals: forgets losses and rates of the last round trip.
     pub(super) fn reset_signals(&mut self) {
         self.is_loss_in_round = false;
         (self.bw_latest, self.inflight_latest) = (0.0, 0.0);
     }
 
-    /// ResetShortTermModel.
+    /// ResetShortTermModel: nothing bounds the rate and the volume for the time being.
     pub(super) fn reset_model(&mut self) {
         (self.bw, self.inflight) = (f64::INFINITY, f64::INFINITY);
     }
 
-    /// LossLowerBounds.
+    /// LossLowerBounds: down to what was delivered, but not below Beta of before.
     fn lower(&mut self) {
         self.bw = self.bw_latest.max(BETA * self.bw);
         self.inflight = self.inflight_latest.max(BETA * self.inflight);
@@ -56,7 +56,7 @@ impl ShortTerm {
 }
 
 impl Bbr3Controller {
-    /// UpdateLatestDeliverySignals.
+    /// UpdateLatestDeliverySignals: the most that was delivered in this round trip.
     pub(super) fn update_latest_delivery_signals(&mut self, ack: &AckSample) {
         let signals = &mut self.short_term;
         signals.is_round_start = false;
@@ -69,7 +69,7 @@ impl Bbr3Controller {
         }
     }
 
-    /// AdvanceLatestDeliverySignals.
+    /// AdvanceLatestDeliverySignals: the next round trip begins with this sample.
     pub(super) fn advance_latest_delivery_signals(&mut self, ack: &AckSample) {
         if let Some(rate) = ack.rate.filter(|_| self.short_term.is_round_start) {
             self.short_term.bw_latest = rate.delivery_rate;
@@ -77,7 +77,7 @@ impl Bbr3Controller {
         }
     }
 
-    /// UpdateCongestionSignals.
+    /// UpdateCongestionSignals: the largest rate, and the bounds once in a round trip with losses.
     pub(super) fn update_congestion_signals(&mut self, ack: &AckSample) {
         self.rounds.is_start = false;
         if let Some(rate) = &ack.rate {
@@ -89,7 +89,7 @@ impl Bbr3Controller {
         }
     }
 
-    /// UpdateMaxBw.
+    /// UpdateMaxBw: takes a sample into the filter of the rate.
     fn update_max_bw(&mut self, rate: &Rate) {
         self.update_round(rate);
         let bw = rate.delivery_rate;
@@ -113,7 +113,7 @@ impl Bbr3Controller {
         self.short_term.lower();
     }
 
-    /// BoundBWForModel.
+    /// BoundBWForModel: the rate is the smaller of both models.
     pub(super) fn bound_bw_for_model(&mut self) {
         self.bw = self.max_bw.get().min(self.short_term.bw);
     }

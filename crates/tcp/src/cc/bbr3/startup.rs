@@ -10,12 +10,12 @@ const FULL_LOSS_COUNT: u32 = 6;
 const DRAIN_ROUNDS: u32 = 3;
 
 impl Bbr3Controller {
-    /// EnterStartup.
+    /// EnterStartup: probes for the rate at its largest gain.
     pub(super) fn enter_startup(&mut self) {
         self.state = State::Startup;
     }
 
-    /// CheckStartupDone.
+    /// CheckStartupDone: leaves Startup for Drain once the pipe is full.
     pub(super) fn check_startup_done(&mut self, ack: &AckSample) {
         self.check_startup_high_loss(ack);
         if self.state == State::Startup && self.full_pipe.is_reached {
@@ -50,13 +50,13 @@ impl Bbr3Controller {
             && self.recovery.lost_ranges >= FULL_LOSS_COUNT
     }
 
-    /// EnterDrain.
+    /// EnterDrain: empties the queue that Startup has built.
     fn enter_drain(&mut self) {
         self.state = State::Drain;
         self.drain_start_round = self.rounds.count;
     }
 
-    /// CheckDrainDone.
+    /// CheckDrainDone: leaves Drain once the queue is empty, or after some round trips.
     pub(super) fn check_drain_done(&mut self, ack: &AckSample) {
         let is_long = self.rounds.count > self.drain_start_round + DRAIN_ROUNDS;
         if self.state == State::Drain && (is_long || ack.inflight <= self.inflight(self.bw, 1.0)) {

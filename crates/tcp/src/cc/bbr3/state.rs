@@ -36,13 +36,13 @@ impl State {
         }
     }
 
-    /// IsInAProbeBWState.
+    /// IsInAProbeBWState: one of the four states of ProbeBW.
     pub(super) fn is_probe_bw(self) -> bool {
         use State::*;
         matches!(self, ProbeBwDown | ProbeBwCruise | ProbeBwRefill | ProbeBwUp)
     }
 
-    /// IsProbingBW.
+    /// IsProbingBW: losses are part of the probe.
     pub(super) fn is_probing(self) -> bool {
         matches!(self, State::Startup | State::ProbeBwRefill | State::ProbeBwUp)
     }

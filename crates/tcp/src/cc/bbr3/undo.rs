@@ -14,7 +14,7 @@ pub(super) struct Undo {
 }
 
 impl Bbr3Controller {
-    /// SaveStateUponLoss.
+    /// SaveStateUponLoss: keeps the bounds for an undo.
     pub(super) fn save_state_upon_loss(&mut self) {
         self.save_cwnd();
         self.undo = Undo {
@@ -25,7 +25,7 @@ impl Bbr3Controller {
         };
     }
 
-    /// HandleSpuriousLossDetection.
+    /// HandleSpuriousLossDetection: nothing was lost: bounds, window and probe are as before.
     pub(super) fn handle_spurious_loss_detection(&mut self) {
         self.restore_cwnd();
         self.short_term.is_loss_in_round = false;
