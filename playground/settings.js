@@ -4,6 +4,8 @@
 export const CONTROLLERS = {
   "new-ecn": "New-ECN",
   cubic: "CUBIC",
+  bbr: "BBR, version 1",
+  bbr3: "BBR, version 3",
   dctcp: "DCTCP",
   newreno: "NewReno",
   reno: "Reno",

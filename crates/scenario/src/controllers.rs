@@ -25,6 +25,8 @@ choice! {
         Dctcp(DctcpKeys) = "dctcp",
         /// BBR version 1, as Linux has it. It paces.
         Bbr(NoSettingsKeys) = "bbr",
+        /// BBR version 3 (draft-ietf-ccwg-bbr-06). It paces.
+        Bbr3(NoSettingsKeys) = "bbr3",
         /// New-ECN (Hamann 1999).
         NewEcn(NewEcnKeys) = "new-ecn",
         /// Reno whose rate grows alike for all round-trip times (Floyd 1991), for experiments.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use windlass_base::Ecn;
 use windlass_tcp::cc::{
     Ack, Congestion, Controller, ControllerFactory, Delivery, FastRecovery, Lost, Marks, Params,
-    RepairEnd, Sent, TRACE_VALUES,
+    RepairEnd, Sent, Start, TRACE_VALUES,
 };
 use windlass_tcp::config::EcnEcho;
 
@@ -140,6 +140,14 @@ impl Controller for ObservedController {
         self.controller.pacing_rate()
     }
 
+    fn send_quantum(&self) -> Option<u64> {
+        self.controller.send_quantum()
+    }
+
+    fn variable(&self, name: &str) -> Option<f64> {
+        self.controller.variable(name)
+    }
+
     fn reduces_by_itself(&self) -> bool {
         self.controller.reduces_by_itself()
     }
@@ -173,6 +181,16 @@ impl Controller for ObservedController {
 
     fn needs_rates(&self) -> bool {
         true
+    }
+
+    fn limits_samples(&self) -> bool {
+        self.controller.limits_samples()
+    }
+
+    fn on_start(&mut self, start: &Start) {
+        if self.needs_rates {
+            self.controller.on_start(start);
+        }
     }
 
     fn on_sent(&mut self, sent: &Sent) {

@@ -74,6 +74,13 @@ pub(super) fn draw_linux_options(rng: &mut Rng, config: &mut Config) {
     }
 }
 
+/// How windows grow and shrink, of another stream that came later.
+pub(super) fn draw_window_rules(rng: &mut Rng, config: &mut Config) {
+    for option in [&mut config.growth.rate_limited_increase, &mut config.ecn.abe] {
+        *option = rng.chance(0.2);
+    }
+}
+
 /// CUBIC's options, from a stream of their own. Other controllers ignore the draw.
 pub(super) fn draw_cubic_options(rng: &mut Rng, config: &mut Config, hystart: bool) {
     let trains = rng.chance(0.4);

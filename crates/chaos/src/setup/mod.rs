@@ -90,6 +90,8 @@ impl Setup {
         configs.iter_mut().for_each(|config| config::draw_options(&mut options, config));
         let mut options = Rng::fork(seed, 3);
         configs.iter_mut().for_each(|config| config::draw_linux_options(&mut options, config));
+        let mut options = Rng::fork(seed, 6);
+        configs.iter_mut().for_each(|config| config::draw_window_rules(&mut options, config));
         let mut options = Rng::fork(seed, 5);
         for (config, hystart) in configs.iter_mut().zip(hystart) {
             config::draw_cubic_options(&mut options, config, hystart);

@@ -36,6 +36,9 @@ keys! {
         whole_segment_growth: Option<bool>,
         /// cwnd grows only while it is what limits the sender.
         cwnd_validation: Option<bool>,
+        /// cwnd grows at most to what the ACKs of the largest flight since its last reduction give it
+        /// (draft-ietf-ccwg-ratelimited-increase); takes the place of `cwnd_validation`. Default: false.
+        rate_limited_increase: Option<bool>,
         /// After an idle RTO the window restarts at the initial window (RFC 5681 section 4.1).
         idle_restart: Option<bool>,
         /// New segments on the first two duplicate ACKs (RFC 3042).
@@ -86,6 +89,9 @@ keys! {
         ecn_fallback: Option<bool>,
         /// Retransmissions are ECT as well.
         ecn_on_retransmit: Option<bool>,
+        /// An ECN echo reduces the window less than a loss: to 0.8 with Reno and NewReno, to 0.85 with CUBIC (ABE, RFC
+        /// 8511). Default: false.
+        ecn_abe: Option<bool>,
         /// Acknowledge data with CE or CWR at once.
         ack_marks_at_once: Option<bool>,
         /// An ECN echo after a timeout cuts again even within the same window.

@@ -108,6 +108,7 @@ fn congestion(config: &mut Config, keys: &TcpKeys) {
     set(&mut config.window.whole_segment_cuts, keys.whole_segment_cuts);
     set(&mut config.growth.whole_segments, keys.whole_segment_growth);
     set(&mut config.growth.cwnd_validation, keys.cwnd_validation);
+    set(&mut config.growth.rate_limited_increase, keys.rate_limited_increase);
     set(&mut config.window.idle_restart, keys.idle_restart);
     set(&mut config.recovery.limited_transmit, keys.limited_transmit);
     set(&mut config.recovery.rack, keys.rack);
@@ -127,6 +128,7 @@ fn congestion(config: &mut Config, keys: &TcpKeys) {
     set(&mut config.ecn.enabled, keys.ecn);
     set(&mut config.ecn.fallback, keys.ecn_fallback);
     set(&mut config.ecn.on_retransmit, keys.ecn_on_retransmit);
+    set(&mut config.ecn.abe, keys.ecn_abe);
     set(&mut config.acks.marks_at_once, keys.ack_marks_at_once);
     set(&mut config.ecn.cut_after_timeout, keys.ecn_after_timeout);
 }

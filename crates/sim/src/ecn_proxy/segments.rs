@@ -46,7 +46,7 @@ pub(super) fn edited(segment: &Segment, edit: &Edit) -> Segment {
     let mut edited = *segment;
     if does(Actions::FLAGS) {
         let flags = |of: proxy_core::Flags| Flags::from_bits_retain(of.bits().into());
-        edited.flags = edited.flags - flags(edit.flags_clear) | flags(edit.flags_set);
+        edited.flags = (edited.flags - flags(edit.flags_clear)) | flags(edit.flags_set);
     }
     if does(Actions::ACK) {
         edited.ack = SeqNumber(edit.ack);

@@ -25,13 +25,16 @@ impl ControllerFactory for ConstantIncrease {
     }
 
     fn build(&self, params: &Params) -> Box<dyn Controller> {
-        Box::new(ConstantIncreaseController { gain: self.gain, window: Window::new(params) })
+        let window = Window::new(params);
+        Box::new(ConstantIncreaseController { gain: self.gain, slope: 1.0, window })
     }
 }
 
 #[derive(Clone, Debug)]
 struct ConstantIncreaseController {
     gain: f64,
+    /// Segments by which the window grew for a window of data, at the last ACK.
+    slope: f64,
     window: Window,
 }
 
@@ -49,8 +52,13 @@ impl Controller for ConstantIncreaseController {
         if rest > 0.0 {
             // Floyd 1991: gain RTT² segments per round trip add `gain` to the rate in a second.
             let srtt_s = ack.smoothed_rtt.as_secs_f64();
-            self.window.congestion_avoidance(rest, self.gain * srtt_s * srtt_s);
+            self.slope = self.gain * srtt_s * srtt_s;
+            self.window.congestion_avoidance(rest, self.slope);
         }
+    }
+
+    fn limit_growth(&mut self, max_flight: u64) {
+        self.window.limit_growth(max_flight, self.slope * self.window.mss());
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {

@@ -78,6 +78,10 @@ impl Controller for DctcpController {
         self.window.grow(ack.credit);
     }
 
+    fn limit_growth(&mut self, max_flight: u64) {
+        self.window.limit_growth(max_flight, self.window.mss());
+    }
+
     fn on_congestion(&mut self, congestion: &Congestion) {
         let factor = match congestion.cause {
             // RFC 8257 §3.3: cwnd = cwnd * (1 - DCTCP.Alpha / 2).

@@ -97,6 +97,7 @@
 
 mod ack_trains;
 mod bbr;
+mod bbr3;
 mod constant_increase;
 mod cubic;
 mod dctcp;
@@ -105,6 +106,7 @@ mod hystart;
 mod new_ecn;
 mod new_reno;
 mod none;
+mod path_model;
 mod rates;
 mod reno;
 mod state;
@@ -116,6 +118,7 @@ mod window;
 pub(crate) mod tests;
 
 pub use bbr::Bbr;
+pub use bbr3::Bbr3;
 pub use constant_increase::ConstantIncrease;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
@@ -124,7 +127,7 @@ pub use new_ecn::NewEcn;
 pub use new_reno::NewReno;
 pub use none::NoControl;
 pub(crate) use none::UNLIMITED;
-pub use rates::{Delivery, Lost, RateSample, RepairEnd, Sent};
+pub use rates::{Delivery, Lost, RateSample, RepairEnd, Sent, Start};
 pub use reno::Reno;
 pub(crate) use state::{ControllerState, Engine};
 pub use tahoe::Tahoe;
@@ -151,6 +154,12 @@ pub trait Controller: fmt::Debug + Send {
     /// sender.
     fn on_ack(&mut self, ack: &Ack);
 
+    /// Rate-limited increase is on
+    /// ([`GrowthConfig::rate_limited_increase`](crate::config::GrowthConfig::rate_limited_increase)), and the largest
+    /// flight since the last reduction had `max_flight` bytes: lowers the window to what the ACKs of such a flight give
+    /// it ([`Window::limit_growth`]). Called after [`Controller::on_ack`].
+    fn limit_growth(&mut self, _max_flight: u64) {}
+
     /// The network is congested. Called at most once per window of data for ECN and fast
     /// retransmit together, and at every timeout. A retransmission that is lost and an echo for data
     /// sent since the last call count as another window.
@@ -168,6 +177,11 @@ pub trait Controller: fmt::Debug + Send {
     /// ([`SendConfig::pacing`](crate::config::SendConfig::pacing)). `None`: the window, spread over the
     /// round trip.
     fn pacing_rate(&self) -> Option<u64> {
+        None
+    }
+
+    /// The bytes that the pacer sends at once, at most. `None`: a millisecond's data.
+    fn send_quantum(&self) -> Option<u64> {
         None
     }
 
@@ -198,6 +212,12 @@ pub trait Controller: fmt::Debug + Send {
         [0.0; TRACE_VALUES]
     }
 
+    /// A variable of the controller by the name that its specification gives it, for tests; `None` for a name that
+    /// it does not know. A condition is 1 or 0.
+    fn variable(&self, _: &str) -> Option<f64> {
+        None
+    }
+
     /// Whether the engine is to call [`Controller::on_marks`]. Asked once, at the beginning; it costs each ACK
     /// some instructions.
     fn counts_marks(&self) -> bool {
@@ -208,12 +228,15 @@ pub trait Controller: fmt::Debug + Send {
     /// before the engine reacts to its echo, if [`Controller::counts_marks`].
     fn on_marks(&mut self, _: &Marks) {}
 
-    /// Whether the engine is to keep delivery rates, and to call [`Controller::on_sent`],
+    /// Whether the engine is to keep delivery rates, and to call [`Controller::on_start`], [`Controller::on_sent`],
     /// [`Controller::on_lost`], [`Controller::on_delivery`] and [`Controller::on_repair_end`]. Asked once, at the
     /// beginning. Others pay nothing for it.
     fn needs_rates(&self) -> bool {
         false
     }
+
+    /// The handshake is over, or the controller takes over from another: data may be sent.
+    fn on_start(&mut self, _: &Start) {}
 
     /// Data is about to be sent, for the first time or again.
     fn on_sent(&mut self, _: &Sent) {}
@@ -223,6 +246,12 @@ pub trait Controller: fmt::Debug + Send {
 
     /// An ACK delivered data or showed a loss; called last of all that an ACK causes.
     fn on_delivery(&mut self, _: &Delivery) {}
+
+    /// Whether the controller keeps the sender below the rate of the path by purpose. Rate samples of data in flight
+    /// count as limited by the application then. Asked after [`Controller::on_delivery`].
+    fn limits_samples(&self) -> bool {
+        false
+    }
 
     /// A repair of losses that [`Controller::on_congestion`] began is over.
     fn on_repair_end(&mut self, _: RepairEnd) {}
@@ -303,6 +332,8 @@ pub struct Params {
     /// Congestion avoidance adds whole segments
     /// ([`GrowthConfig::whole_segments`](crate::config::GrowthConfig::whole_segments)).
     pub whole_segment_growth: bool,
+    /// An ECN echo reduces less than a loss ([`EcnConfig::abe`](crate::config::EcnConfig::abe)).
+    pub abe: bool,
     /// The smallest window after a fast retransmit or an ECN echo, in bytes.
     pub least_window: u64,
     /// The minimum RTT from which the connection paces its data; `None` if it never paces.
@@ -319,6 +350,7 @@ impl Params {
             initial_ssthresh: u64::MAX,
             whole_segment_cuts: false,
             whole_segment_growth: false,
+            abe: false,
             least_window: u64::from(mss),
             paced_from: None,
         }
@@ -487,6 +519,7 @@ controllers! {
     "cubic" => Cubic::default(),
     "dctcp" => Dctcp::default(),
     "bbr" => Bbr,
+    "bbr3" => Bbr3,
     "new-ecn" => NewEcn::default(),
     "none" => NoControl,
 }

@@ -125,6 +125,10 @@ impl Controller for NewEcnController {
         }
     }
 
+    fn limit_growth(&mut self, max_flight: u64) {
+        self.window.limit_growth(max_flight, self.slope * self.window.mss());
+    }
+
     fn on_congestion(&mut self, congestion: &Congestion) {
         match congestion.cause {
             CongestionCause::Ecn => self.on_mark(congestion),

@@ -3,6 +3,18 @@
 
 use windlass_base::{Span, Time};
 
+/// Data may be sent from now on.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Start {
+    /// When the connection is ready to send.
+    pub now: Time,
+    /// SRTT in whole ticks of the connection's clock, from the handshake; `None` before the first sample.
+    pub smoothed_rtt: Option<Span>,
+    /// SACK was negotiated: more than one loss in a round trip can be found.
+    pub has_sack: bool,
+}
+
 /// Data is about to be sent.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -32,6 +44,8 @@ impl Sent {
 pub struct Lost {
     /// When the loss was found.
     pub now: Time,
+    /// The position of its first byte, on a scale on which the stream's bytes follow each other.
+    pub position: u64,
     /// Its payload bytes, which were sent at one time.
     pub bytes: u64,
     /// Bytes in flight when it was sent, these included.
@@ -50,6 +64,7 @@ impl Lost {
         Lost {
             now,
             bytes,
+            position: 0,
             in_flight: bytes,
             lost_since: bytes,
             delivered_total: 0,

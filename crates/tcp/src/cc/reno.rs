@@ -32,6 +32,17 @@ impl RenoController {
     }
 }
 
+/// RFC 8511 §3.1: beta_ecn of Reno.
+const BETA_ECN: f64 = 0.8;
+
+impl RenoController {
+    /// The part of the window that a reduction leaves.
+    fn factor(&self, cause: CongestionCause) -> f64 {
+        let is_less = self.window.params().abe && self.recovery != FastRecovery::Tahoe;
+        if is_less && cause == CongestionCause::Ecn { BETA_ECN } else { 0.5 }
+    }
+}
+
 impl Controller for RenoController {
     fn cwnd(&self) -> f64 {
         self.window.cwnd()
@@ -46,9 +57,13 @@ impl Controller for RenoController {
         self.window.grow(ack.credit);
     }
 
+    fn limit_growth(&mut self, max_flight: u64) {
+        self.window.limit_growth(max_flight, self.window.mss());
+    }
+
     fn on_congestion(&mut self, congestion: &Congestion) {
         // RFC 5681 §3.1, equation 4; RFC 3168 §6.1.2 has an echo reduce as one loss does.
-        self.window.reduce(congestion, 0.5);
+        self.window.reduce(congestion, self.factor(congestion.cause));
         let starts_again = self.recovery == FastRecovery::Tahoe;
         // Tahoe has no fast recovery: the repair is a slow start.
         if starts_again && congestion.cause == CongestionCause::FastRetransmit {
@@ -89,6 +104,15 @@ mod tests {
     fn a_fast_retransmit_and_an_ecn_echo_halve_the_window() {
         assert_eq!(after(FastRetransmit), (10_500.0, 10_500));
         assert_eq!(after(Ecn), (10_500.0, 10_500));
+    }
+
+    #[test]
+    fn with_abe_an_echo_leaves_four_fifths_and_a_loss_a_half() {
+        for (cause, left) in [(Ecn, 16_000.0), (FastRetransmit, 10_000.0)] {
+            let mut reno = Reno.build(&Params { abe: true, ..params() });
+            reno.on_congestion(&congestion(cause, 20_000.0));
+            assert_eq!((reno.cwnd(), reno.ssthresh()), (left, left as u64));
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub(super) fn params() -> Params {
         initial_ssthresh: u64::MAX,
         whole_segment_cuts: false,
         whole_segment_growth: false,
+        abe: false,
         least_window: 1000,
         paced_from: None,
     }
@@ -59,7 +60,7 @@ fn every_name_makes_the_controller_of_that_name() {
 /// All controllers that lower their window after a loss and raise it by what is acknowledged: not BBR, which goes by
 /// rates, and not the one without congestion control.
 pub(crate) fn window_keepers() -> impl Iterator<Item = &'static str> {
-    NAMES.into_iter().filter(|name| !["bbr", "none"].contains(name))
+    NAMES.into_iter().filter(|name| !["bbr", "bbr3", "none"].contains(name))
 }
 
 /// A call that a connection may make to its controller.

@@ -145,6 +145,10 @@ impl Controller for VegasController {
         }
     }
 
+    fn limit_growth(&mut self, max_flight: u64) {
+        self.window.limit_growth(max_flight, self.window.mss());
+    }
+
     fn on_congestion(&mut self, congestion: &Congestion) {
         self.window.reduce(congestion, 0.5);
         self.round = None;

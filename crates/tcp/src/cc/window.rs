@@ -114,6 +114,15 @@ impl Window {
         self.congestion_avoidance(rest, 1.0);
     }
 
+    /// Caps cwnd for [`Controller::limit_growth`](super::Controller::limit_growth): at twice the largest flight in slow
+    /// start, at that flight and `step` bytes in congestion avoidance. `step` is the growth for a window of data.
+    pub fn limit_growth(&mut self, max_flight: u64, step: f64) {
+        let flight = max_flight as f64;
+        // draft-ietf-ccwg-ratelimited-increase, "Rate-Limited Increase": limit(maxFS).
+        let limit = if self.in_slow_start() { 2.0 * flight } else { flight + step };
+        self.set_cwnd(self.cwnd.min(limit));
+    }
+
     /// Reduces the window as Reno does, with `factor` in place of one half. ssthresh becomes
     /// `factor` times the window, and cwnd the same, or one segment after a timeout.
     pub fn reduce(&mut self, congestion: &Congestion, factor: f64) {
@@ -219,6 +228,19 @@ mod tests {
         smooth.grow_to(11_500.0);
         smooth.grow_to(9000.0);
         assert_eq!(smooth.cwnd(), 11_500.0);
+    }
+
+    #[test]
+    fn a_window_is_capped_by_the_largest_flight_as_the_phase_lets_it_grow() {
+        let mut window = Window::new(&params());
+        window.set_cwnd(30_000.0);
+        window.limit_growth(10_000, 1000.0);
+        assert_eq!(window.cwnd(), 20_000.0);
+        window.limit_growth(20_000, 1000.0);
+        assert_eq!(window.cwnd(), 20_000.0, "a cap raises nothing");
+        window.set_ssthresh(20_000.0);
+        window.limit_growth(12_000, 1000.0);
+        assert_eq!(window.cwnd(), 13_000.0);
     }
 
     #[test]

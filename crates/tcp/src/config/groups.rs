@@ -56,6 +56,10 @@ pub struct GrowthConfig {
     pub whole_segments: bool,
     /// cwnd grows only while it limits the sender: the aim of RFC 7661 in its simplest form.
     pub cwnd_validation: bool,
+    /// cwnd grows at most to the value that the ACKs of the largest flight since its last reduction give it: twice that
+    /// flight in slow start, a round trip's growth above it in congestion avoidance (draft-ietf-ccwg-ratelimited-increase,
+    /// "Rate-Limited Increase"). It takes the place of `cwnd_validation`.
+    pub rate_limited_increase: bool,
 }
 
 impl Default for GrowthConfig {
@@ -65,6 +69,7 @@ impl Default for GrowthConfig {
             avoidance_credit: None,
             whole_segments: false,
             cwnd_validation: true,
+            rate_limited_increase: false,
         }
     }
 }
@@ -173,6 +178,9 @@ pub struct EcnConfig {
     /// An ECN echo after a timeout reduces the window again, even within the same window of data
     /// (ns-2).
     pub cut_after_timeout: bool,
+    /// An echo reduces the window less than a loss does: to 0.8 with Reno and NewReno, to 0.85 with CUBIC (ABE,
+    /// RFC 8511). Other controllers have reductions of their own.
+    pub abe: bool,
     /// After an ECN echo cwnd does not grow until the data in flight is acknowledged (Linux's state
     /// CWR).
     pub hold_after_cut: bool,
@@ -187,6 +195,7 @@ impl Default for EcnConfig {
             echo_acks: 1,
             on_retransmit: false,
             cut_after_timeout: false,
+            abe: false,
             hold_after_cut: false,
         }
     }

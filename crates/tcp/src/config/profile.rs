@@ -24,6 +24,7 @@ use windlass_base::Span;
 /// | `growth.avoidance_credit` | None | None | None | None | None |
 /// | `growth.whole_segments` | false | false | false | false | false |
 /// | `growth.cwnd_validation` | false | false | false | true | true |
+/// | `growth.rate_limited_increase` | false | false | false | false | false |
 /// | `recovery.limited_transmit` | false | false | true | true | true |
 /// | `recovery.rack` | false | false | false | false | true |
 /// | `recovery.tail_loss_probe` | false | false | false | false | true |
@@ -45,6 +46,7 @@ use windlass_base::Span;
 /// | `ecn.echo_acks` | 1 | 1 | 1 | 1 | 1 |
 /// | `ecn.on_retransmit` | true | false | false | false | false |
 /// | `ecn.cut_after_timeout` | true | false | false | false | false |
+/// | `ecn.abe` | false | false | false | false | false |
 /// | `ecn.hold_after_cut` | false | false | false | false | true |
 /// | `acks.policy` | Immediate | Delayed (max 200ms) | Delayed (max 200ms) | Delayed (max 200ms) | Delayed (max 40ms) |
 /// | `acks.marks_at_once` | false | false | false | false | true |

@@ -29,7 +29,9 @@ fn rows(profile: Profile) -> Vec<Row> {
             initial, initial_ssthresh, limit, least, reduction_base, whole_segment_cuts,
             idle_restart,
         }
-        growth: GrowthConfig { credit, avoidance_credit, whole_segments, cwnd_validation }
+        growth: GrowthConfig {
+            credit, avoidance_credit, whole_segments, cwnd_validation, rate_limited_increase,
+        }
         recovery: RecoveryConfig {
             limited_transmit, rack, tail_loss_probe, prr, undo, frto, repeated_fast_retransmit,
             hold_ssthresh_on_repeated_timeout,
@@ -37,7 +39,7 @@ fn rows(profile: Profile) -> Vec<Row> {
         timers: TimerConfig {
             clock, rtt_sampling, rto, max_retries, max_syn_retries, keep_alive, time_wait,
         }
-        ecn: EcnConfig { enabled, fallback, echo, echo_acks, on_retransmit, cut_after_timeout, hold_after_cut }
+        ecn: EcnConfig { enabled, fallback, echo, echo_acks, on_retransmit, cut_after_timeout, abe, hold_after_cut }
         acks: AckConfig { policy, marks_at_once }
         sending: SendConfig { nagle, pacing, push_when_held_back }
         extensions: ExtensionConfig { window_scaling, timestamps, sack }

@@ -310,6 +310,7 @@ impl Connection {
     fn handle_new_ack(&mut self, now: Time, segment: &Segment, ack: u64, held: bool) {
         let acked = ack - self.tx.una;
         let in_flight = self.in_flight();
+        self.congestion.note_flight(in_flight);
         self.tx.una = ack;
         self.tx.nxt = self.tx.nxt.max(ack);
         self.recovery.scoreboard.advance(ack);

@@ -1,9 +1,10 @@
 //! The congestion controller as the engine calls it: for ACKs (`acknowledge`), for congestion
 //! (`congestion`) and to take a reduction back (`undo`).
 
+use crate::Config;
 use crate::cc::{
     Ack, Congestion, Controller, ControllerState, Delivery, Engine, FastRecovery, Lost, Marks,
-    RepairEnd, Sent, TRACE_VALUES, TraceValue,
+    Params, RepairEnd, Sent, Start, TRACE_VALUES, TraceValue,
 };
 use alloc::boxed::Box;
 use windlass_base::Ecn;
@@ -16,6 +17,9 @@ pub(super) struct CachedController {
     state: ControllerState,
     /// The window that the engine sends by: the integer part of cwnd, or PRR's window.
     cwnd_bytes: u64,
+    /// maxFS of rate-limited increase: the largest flight since the last reduction, or the initial window. `None`
+    /// without that option.
+    max_flight: Option<u64>,
     counts_marks: bool,
     needs_rates: bool,
     /// The names of the values that the controller publishes.
@@ -25,7 +29,10 @@ pub(super) struct CachedController {
 }
 
 impl CachedController {
-    pub(super) fn new(controller: Box<dyn Controller>) -> CachedController {
+    /// The controller that a config has.
+    pub(super) fn of(config: &Config, params: &Params) -> CachedController {
+        let controller = config.congestion.build(params);
+        let rate_limited = config.growth.rate_limited_increase;
         let state = controller.state(Engine);
         let (trace_names, published) = (controller.trace_names(), controller.trace_values());
         CachedController {
@@ -34,14 +41,43 @@ impl CachedController {
             controller,
             state,
             cwnd_bytes: state.cwnd as u64,
+            max_flight: rate_limited.then_some(state.cwnd as u64),
             trace_names,
             published,
         }
     }
 
     pub(super) fn on_ack(&mut self, ack: &Ack) {
+        let before = self.state.cwnd;
         self.controller.on_ack_and_refresh(ack, &mut self.state, Engine);
+        if self.max_flight.is_some() {
+            self.limit_growth(before);
+        }
         self.allow_cwnd();
+    }
+
+    /// `in_flight` bytes are in flight. Called before the ACKs that lower it.
+    pub(super) fn note_flight(&mut self, in_flight: u64) {
+        if let Some(max_flight) = &mut self.max_flight {
+            *max_flight = (*max_flight).max(in_flight);
+        }
+    }
+
+    /// Caps cwnd after an ACK, before which it was `before`.
+    #[cold]
+    fn limit_growth(&mut self, before: f64) {
+        self.note_reduction(before);
+        if let Some(max_flight) = self.max_flight.filter(|flight| *flight > 0) {
+            self.controller.limit_growth(max_flight);
+            self.state = self.controller.state(Engine);
+        }
+    }
+
+    /// Rate-limited increase: a reduction of cwnd, for any reason, resets maxFS.
+    fn note_reduction(&mut self, before: f64) {
+        if self.state.cwnd < before {
+            self.max_flight = self.max_flight.map(|_| 0);
+        }
     }
 
     pub(super) fn on_congestion(&mut self, congestion: &Congestion) {
@@ -62,6 +98,11 @@ impl CachedController {
     /// Whether the controller looks at every ACK.
     pub(super) fn follows_acks(&self) -> bool {
         self.counts_marks | self.needs_rates
+    }
+
+    pub(super) fn on_start(&mut self, start: &Start) {
+        self.controller.on_start(start);
+        self.refresh();
     }
 
     pub(super) fn on_sent(&mut self, sent: &Sent) {
@@ -115,7 +156,9 @@ impl CachedController {
     }
 
     fn refresh(&mut self) {
+        let before = self.state.cwnd;
         self.state = self.controller.state(Engine);
+        self.note_reduction(before);
         self.allow_cwnd();
     }
 
@@ -155,10 +198,12 @@ impl CachedController {
         self.state.ssthresh
     }
 
-    /// The value that the controller publishes under a name.
+    /// The value that the controller publishes under a name, or its variable of that name.
     pub(super) fn trace_value(&self, name: &str) -> Option<f64> {
-        let index = self.trace_names.iter().position(|published| *published == name)?;
-        self.controller.trace_values().get(index).copied()
+        match self.trace_names.iter().position(|published| *published == name) {
+            Some(index) => self.controller.trace_values().get(index).copied(),
+            None => self.controller.variable(name),
+        }
     }
 
     /// Passes on the published values that have changed since the last call.
@@ -184,6 +229,16 @@ impl CachedController {
     /// Not cached: most connections do not pace.
     pub(super) fn pacing_rate(&self) -> Option<u64> {
         self.controller.pacing_rate()
+    }
+
+    /// Not cached: most connections do not pace.
+    pub(super) fn send_quantum(&self) -> Option<u64> {
+        self.controller.send_quantum()
+    }
+
+    /// Not cached: asked of controllers that need rates only.
+    pub(super) fn limits_samples(&self) -> bool {
+        self.controller.limits_samples()
     }
 
     /// Not cached: the engine needs it only at a loss.

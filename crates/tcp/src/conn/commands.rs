@@ -169,7 +169,7 @@ impl Connection {
         self.forget_undo();
         self.end_reduction();
         let params = controller_params(&self.config, self.agreed.mss);
-        self.congestion = CachedController::new(self.config.congestion.build(&params));
+        self.congestion = CachedController::of(&self.config, &params);
         self.set_up_rates();
         self.recovery.leave_path(self.tx.max);
         self.reset_pacer();
@@ -258,7 +258,7 @@ impl Connection {
         self.options.pacing = self.config.paces();
         let params = controller_params(&self.config, self.agreed.mss);
         let window = self.congestion.cwnd_bytes();
-        self.congestion = CachedController::new(self.config.congestion.build(&params));
+        self.congestion = CachedController::of(&self.config, &params);
         self.set_up_rates();
         // After a lost SYN the initial window is smaller (RFC 5681 §3.1), and stays so.
         self.congestion.on_idle_restart(window);

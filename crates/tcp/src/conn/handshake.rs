@@ -100,8 +100,8 @@ impl Connection {
         // RFC 9293 §3.7.1: Eff.snd.MSS, less the options of every segment.
         let mss = u32::from(peer_mss.min(self.config.mss)).max(MIN_MSS) - options;
         self.agreed.mss = mss;
-        let controller = self.config.congestion.build(&controller_params(&self.config, mss));
-        self.congestion = CachedController::new(controller);
+        let params = controller_params(&self.config, mss);
+        self.congestion = CachedController::of(&self.config, &params);
     }
 
     /// Completes the handshake: the peer has acknowledged this end's SYN.

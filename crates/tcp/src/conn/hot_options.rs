@@ -33,7 +33,7 @@ impl HotOptions {
             growth: config.growth.credit,
             avoidance_growth: config.growth.avoidance_credit.unwrap_or(config.growth.credit),
             keep_alive: config.timers.keep_alive.is_some(),
-            cwnd_validation: config.growth.cwnd_validation,
+            cwnd_validation: config.growth.cwnd_validation && !config.growth.rate_limited_increase,
             idle_restart: config.window.idle_restart,
             hold_after_ecn_cut: config.ecn.hold_after_cut,
             limited_transmit: config.recovery.limited_transmit,

@@ -181,7 +181,7 @@ impl Connection {
             tx: Sender::new(isn, sampling(&config)),
             rx: Receiver::new(&config),
             accurate: None,
-            congestion: CachedController::new(config.congestion.build(&params)),
+            congestion: CachedController::of(&config, &params),
             rtt: RttEstimator::new(config.timers.clock, config.timers.rto),
             recovery: Recovery::new(),
             agreed: Agreed { mss, ..Agreed::default() },
@@ -250,6 +250,7 @@ fn controller_params(config: &Config, mss: u32) -> Params {
         initial_ssthresh: config.window.initial_ssthresh.unwrap_or(u64::MAX),
         whole_segment_cuts: config.window.whole_segment_cuts,
         whole_segment_growth: config.growth.whole_segments,
+        abe: config.ecn.abe,
         least_window: u64::from(mss) * u64::from(config.window.least),
         paced_from: config.paces().then_some(pacing::LEAST_RTT),
     }
@@ -283,7 +284,7 @@ impl Connection {
     }
 
     /// The value that the controller publishes under this name, for example
-    /// [`NewEcn::SLOPE`](crate::cc::NewEcn::SLOPE).
+    /// [`NewEcn::SLOPE`](crate::cc::NewEcn::SLOPE), or its [variable](crate::cc::Controller::variable).
     pub fn trace_value(&self, name: &str) -> Option<f64> {
         self.congestion.trace_value(name)
     }

@@ -1,6 +1,7 @@
 //! Pacing: the sender spreads the window over the round trip, at the rates of Linux
 //! (`sk_pacing_rate`) and in bursts of a millisecond. Unlike those of Linux, bursts may exceed an
-//! IP packet, because the timer of a carrier may be no finer than a millisecond.
+//! IP packet, because the timer of a carrier may be no finer than a millisecond. A controller may
+//! choose its own rate and burst.
 
 use super::{Connection, Run};
 use crate::deadline::Deadline;
@@ -50,13 +51,27 @@ impl Rate {
 pub(super) struct Pace {
     rate: Rate,
     burst: u64,
+    /// A timer that is late by this time, or by half a burst's, does not reduce the rate.
+    made_up: Span,
 }
 
 impl Pace {
     fn new(rate: Rate, mss: u32) -> Pace {
         let mss = u64::from(mss);
         let segments = rate.bytes_in(BURST) / mss;
-        Pace { rate, burst: segments.max(LEAST_BURST_SEGMENTS) * mss }
+        let burst = segments.max(LEAST_BURST_SEGMENTS) * mss;
+        Pace { rate, burst, made_up: Span::ZERO }
+    }
+
+    /// The same in bursts of at most `quantum` bytes, in whole segments. A carrier's timer may be
+    /// coarser than their time, so a whole millisecond is made up for.
+    fn in_quanta(self, quantum: u64, mss: u32) -> Pace {
+        let mss = u64::from(mss);
+        let burst = (quantum / mss).max(1) * mss;
+        // Half of a longer burst's time, which is made up for anyway, and the burst last a millisecond.
+        let is_short = self.rate.time_of(burst) * 3 < BURST * 2;
+        let made_up = if is_short { BURST } else { Span::ZERO };
+        Pace { burst, made_up, ..self }
     }
 }
 
@@ -75,7 +90,8 @@ impl Pacer {
     fn sent(&mut self, now: Time, bytes: u64, pace: &Pace) {
         if self.may_begin(now) {
             // A late timer does not reduce the rate: up to half a burst's time is made up for.
-            let late = now.saturating_since(self.due).min(pace.rate.time_of(pace.burst) / 2);
+            let made_up = (pace.rate.time_of(pace.burst) / 2).max(pace.made_up);
+            let late = now.saturating_since(self.due).min(made_up);
             self.due = Time::from_nanos(now.as_nanos() - late.as_nanos());
             self.begun = now;
             self.left = pace.burst;
@@ -98,7 +114,11 @@ impl Connection {
             Some(bytes_per_s) => {
                 let span_ns = u128::from(Span::from_secs(1).as_nanos());
                 let rate = Rate { bytes: u128::from(bytes_per_s.max(1)), span_ns };
-                Some(Pace::new(rate, self.agreed.mss))
+                let pace = Pace::new(rate, self.agreed.mss);
+                Some(match self.congestion.send_quantum() {
+                    Some(quantum) => pace.in_quanta(quantum, self.agreed.mss),
+                    None => pace,
+                })
             }
             None => self.pace_of_window(),
         }
@@ -228,6 +248,18 @@ mod tests {
         assert!(total >= 700_000, "{total}");
         let (total, _) = sent(&pace(100), 300, u64::MAX);
         assert!((980_000..1_020_000).contains(&total), "{total}");
+    }
+
+    #[test]
+    fn quanta_keep_the_rate_with_timers_of_a_millisecond() {
+        // A hundred segments a millisecond, sixteen at once.
+        let pace = pace(10).in_quanta(16 * SEGMENT + 1, SEGMENT as u32);
+        assert_eq!(pace.burst, 16 * SEGMENT);
+        for step_us in [1, 1000] {
+            let (total, most) = sent(&pace, step_us, u64::MAX);
+            assert!((9_900_000..=10_150_000).contains(&total), "{total} each {step_us} us");
+            assert!(most <= 100 * SEGMENT + pace.burst, "{most} bytes, a millisecond has 100,000");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! state, and each function here returns at once.
 
 use super::Connection;
-use crate::cc::{Delivery, RepairEnd, Sent};
+use crate::cc::{Delivery, RepairEnd, Sent, Start};
 use crate::recovery::{DeliveryRate, Phase};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -26,6 +26,17 @@ impl Connection {
         let needs = self.congestion.needs_rates();
         self.recovery.rates = needs.then(|| Box::new(DeliveryRate::default()));
         self.recovery.rack.collect_losses(needs);
+    }
+
+    /// Data may be sent: the controller's beginning, if this is the first time.
+    pub(super) fn report_start(&mut self, now: Time) {
+        let Some(rates) = &mut self.recovery.rates else { return };
+        if !core::mem::replace(&mut rates.has_started, true) {
+            let has_sample = self.rtt.samples() > 0;
+            let smoothed_rtt = Some(self.rtt.smoothed()).filter(|rtt| has_sample && !rtt.is_zero());
+            let has_sack = self.agreed.sack;
+            self.congestion.on_start(&Start { now, smoothed_rtt, has_sack });
+        }
     }
 
     /// An ACK begins.
@@ -68,6 +79,11 @@ impl Connection {
             is_window_limited: before.is_window_limited,
             sample,
         });
+        if self.congestion.limits_samples()
+            && let Some(rates) = &mut self.recovery.rates
+        {
+            rates.note_limited(in_flight);
+        }
     }
 
     /// Data has arrived.

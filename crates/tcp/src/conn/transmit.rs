@@ -142,6 +142,9 @@ impl Connection {
             return self.probe_for_timeout(left);
         }
         self.restart_after_idle(now);
+        if self.congestion.needs_rates() {
+            self.report_start(now);
+        }
         let max = self.paced(now, max)?;
         if self.has_rack() && self.recovery.phase != Phase::Open {
             return self.next_by_rack(max);

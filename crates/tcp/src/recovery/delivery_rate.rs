@@ -20,6 +20,8 @@ pub(crate) struct DeliveryRate {
     lost: u64,
     /// The application limits the sender until more than this is delivered: C.app_limited.
     limited_until: Option<u64>,
+    /// The controller knows that data may be sent.
+    pub(crate) has_started: bool,
     /// By their first position, the flights that are not delivered yet; they do not overlap.
     flights: BTreeMap<u64, Flight>,
     /// The data sent last among that which the current ACK delivers.
@@ -117,6 +119,7 @@ impl DeliveryRate {
                 self.lost += part.bytes;
                 each(Lost {
                     now,
+                    position: start,
                     bytes: part.bytes,
                     in_flight: part.in_flight,
                     lost_since: self.lost - part.flight.lost,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 # The controllers that it has, which are the simulator's.
-CONTROLLERS = ("cubic", "newreno", "reno", "vegas", "new-ecn", "bbr", "tahoe")
+CONTROLLERS = ("cubic", "newreno", "reno", "vegas", "new-ecn", "bbr", "bbr3", "tahoe")
 _SENDER = {
     "profile": "--profile",
     "min_rto": "--min-rto",

@@ -1,6 +1,7 @@
 //! How many packets more than the rate explains are acknowledged at once: the window makes room for them, so that
 //! aggregated ACKs do not stop the sender.
 
+use super::super::path_model::AckEpoch;
 use windlass_base::{Span, Time};
 
 /// The maximum is that of the last five to ten rounds.
@@ -13,8 +14,7 @@ const MOST: Span = Span::from_millis(100);
 /// The aggregation of ACKs, in packets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Aggregation {
-    epoch_begin: Time,
-    epoch_acked: f64,
+    epoch: AckEpoch,
     /// The maxima of the current window of rounds and of the one before.
     extra: [f64; 2],
     current: usize,
@@ -24,7 +24,7 @@ pub(super) struct Aggregation {
 impl Aggregation {
     /// Begins an epoch after idle time.
     pub(super) fn begin(&mut self, now: Time) {
-        (self.epoch_begin, self.epoch_acked) = (now, 0.0);
+        self.epoch.begin(now);
     }
 
     /// Takes an ACK of so many packets; `rate` is in packets per second, `cwnd` in packets.
@@ -44,15 +44,7 @@ impl Aggregation {
                 self.extra[self.current] = 0.0;
             }
         }
-        let epoch = now.saturating_since(self.epoch_begin).as_secs_f64();
-        let mut expected = rate * epoch;
-        // ACKs that come no faster than the rate end an epoch.
-        if self.epoch_acked <= expected || self.epoch_acked + acked >= EPOCH_PACKETS_MAX {
-            self.begin(now);
-            expected = 0.0;
-        }
-        self.epoch_acked += acked;
-        let extra = (self.epoch_acked - expected).min(cwnd);
+        let extra = self.epoch.excess(now, acked, rate, EPOCH_PACKETS_MAX).min(cwnd);
         self.extra[self.current] = self.extra[self.current].max(extra);
     }
 

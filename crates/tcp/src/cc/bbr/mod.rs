@@ -2,11 +2,11 @@
 //! Control", ACM Queue 2016).
 
 mod aggregation;
-mod filter;
 mod policer;
 #[cfg(test)]
 mod tests;
 
+use super::path_model::{MaxFilter, draws};
 use super::{
     Ack, Congestion, CongestionCause, Controller, ControllerFactory, Delivery, Lost, Params,
     RateSample, RepairEnd, Sent, TRACE_VALUES,
@@ -14,9 +14,8 @@ use super::{
 use aggregation::Aggregation;
 use alloc::boxed::Box;
 use core::ops::Range;
-use filter::MaxFilter;
 use policer::{Policer, Totals};
-use windlass_base::{Rng, Span, Time};
+use windlass_base::{Span, Time};
 
 /// 2 / ln 2, as Linux rounds it: the least gain with which the rate can double in each round.
 const HIGH_GAIN: f64 = 739.0 / 256.0;
@@ -281,7 +280,7 @@ impl BbrController {
     fn enter_probe_bw(&mut self, now: Time) {
         self.mode = Mode::ProbeBw;
         let others = CYCLE.len() as u64 - 1;
-        let random = Rng::new(now.as_nanos() ^ self.delivered).below(others);
+        let random = draws(now, self.delivered).below(others);
         self.cycle_index = CYCLE.len() - 1 - random as usize;
         self.advance_cycle(now);
     }

@@ -50,6 +50,7 @@ impl ControllerFactory for Cubic {
             exit: Exit::of(self.hystart, params.paced_from),
             acked: 0.0,
             step: None,
+            round_growth: f64::from(params.mss),
         })
     }
 }
@@ -71,6 +72,8 @@ struct CubicController {
     acked: f64,
     /// The step that was computed last, for growth as in Linux.
     step: Option<Step>,
+    /// Bytes by which a window of data lets cwnd grow, in congestion avoidance.
+    round_growth: f64,
 }
 
 /// Bounds of the segments acknowledged for which cwnd grows by one segment, as in Linux: at least
@@ -83,6 +86,9 @@ const SLOWEST_WINDOWS: f64 = 100.0;
 /// `SAME_WINDOW_TICKS`. On shorter paths cwnd grows by several steps of the same size.
 const TICK: Span = Span::from_millis(4);
 const SAME_WINDOW_TICKS: u64 = 8;
+
+/// RFC 8511 §3.1: beta_ecn of CUBIC.
+const BETA_ECN: f64 = 0.85;
 
 /// How many bytes acknowledged make cwnd a segment larger.
 #[derive(Copy, Clone, Debug)]
@@ -158,12 +164,14 @@ impl CubicController {
             self.grow_as_linux(ack, &epoch, t_s, credit);
         } else if epoch.w_cubic(t_s) < epoch.w_est {
             // The Reno-friendly region (RFC 9438 §4.3).
+            self.round_growth = epoch.w_est - cwnd + self.alpha(&epoch) * self.window.mss();
             self.window.grow_to(epoch.w_est);
         } else {
             // The concave and the convex region (RFC 9438 §4.4, §4.5): the cubic an RTT ahead.
             let ahead = epoch.w_cubic(t_s + ack.smoothed_rtt.as_secs_f64());
             // RFC 9438 §4.2: the target is at least cwnd and at most 1.5 cwnd.
             let target = ahead.max(cwnd).min(1.5 * cwnd);
+            self.round_growth = target - cwnd;
             // RFC 9438 §4.4: (target - cwnd) / cwnd for each segment acknowledged.
             self.window.grow_by((target - cwnd) * acked_share);
         }
@@ -175,6 +183,7 @@ impl CubicController {
     fn grow_as_linux(&mut self, ack: &Ack, epoch: &Epoch, t_s: f64, credit: f64) {
         let mss = self.window.mss();
         let step = self.step_as_linux(ack, epoch, t_s);
+        self.round_growth = mss * self.window.cwnd() / step;
         // As tcp_cong_avoid_ai() of Linux, where credit from before counts for the first step.
         if self.acked >= step {
             self.acked = 0.0;
@@ -275,6 +284,10 @@ impl Controller for CubicController {
         self.last_ack = ack.now;
     }
 
+    fn limit_growth(&mut self, max_flight: u64) {
+        self.window.limit_growth(max_flight, self.round_growth);
+    }
+
     fn on_congestion(&mut self, congestion: &Congestion) {
         self.exit =
             Exit::after(congestion.cause, self.constants.hystart, self.window.params().paced_from);
@@ -288,7 +301,8 @@ impl Controller for CubicController {
             self.w_max = None;
         }
         // RFC 9438 §4.6, multiplicative decrease: ssthresh = beta * cwnd.
-        self.window.reduce(congestion, self.constants.beta);
+        let is_less = congestion.cause == CongestionCause::Ecn && self.window.params().abe;
+        self.window.reduce(congestion, if is_less { BETA_ECN } else { self.constants.beta });
         self.epoch = None;
     }
 

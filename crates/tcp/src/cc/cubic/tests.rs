@@ -360,6 +360,7 @@ fn once_the_reno_friendly_window_has_reached_the_former_one_it_grows_like_reno()
         exit: Exit::of(constants.hystart, params.paced_from),
         acked: 0.0,
         step: None,
+        round_growth: 0.0,
     };
     let alpha = |w_est| {
         let epoch = Epoch { start: Time::ZERO, plateau: 0.0, k_s: 0.0, c: 0.0, w_est };

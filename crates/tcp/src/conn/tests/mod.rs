@@ -20,6 +20,7 @@ mod pacing;
 mod paths;
 mod prr;
 mod rack;
+mod rate_limited;
 mod sack;
 mod script;
 mod sender_limits;

@@ -2,18 +2,18 @@
 
 /// A maximum over a window of rounds, of the best, second and third best value (Linux: `lib/win_minmax.c`).
 #[derive(Copy, Clone, Debug, Default)]
-pub(super) struct MaxFilter {
+pub(in crate::cc) struct MaxFilter {
     best: [(u32, f64); 3],
 }
 
 impl MaxFilter {
     /// The largest value; 0 before the first.
-    pub(super) fn get(&self) -> f64 {
+    pub(in crate::cc) fn get(&self) -> f64 {
         self.best[0].1
     }
 
     /// Takes a value of this round; values that are more than `window` rounds old are forgotten.
-    pub(super) fn update(&mut self, window: u32, round: u32, value: f64) {
+    pub(in crate::cc) fn update(&mut self, window: u32, round: u32, value: f64) {
         let new = (round, value);
         let age = |entry: (u32, f64)| round - entry.0;
         if value >= self.best[0].1 || age(self.best[2]) > window {
