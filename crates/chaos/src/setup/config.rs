@@ -50,9 +50,24 @@ fn draw(rng: &mut Rng) -> (Config, bool) {
     (config, hystart)
 }
 
+/// Draws the options of both ends. Each group has a stream of random numbers of its own, so that another group
+/// leaves the draws of the older ones as they were.
+pub(super) fn draw_all_options(seed: u64, configs: &mut [Config; 2], hystart: [bool; 2]) {
+    let groups: [(u64, fn(&mut Rng, &mut Config)); 3] =
+        [(2, draw_options), (3, draw_linux_options), (7, draw_window_rules)];
+    for (stream, draw) in groups {
+        let mut rng = Rng::fork(seed, stream);
+        configs.iter_mut().for_each(|config| draw(&mut rng, config));
+    }
+    let mut rng = Rng::fork(seed, 5);
+    for (config, hystart) in configs.iter_mut().zip(hystart) {
+        draw_cubic_options(&mut rng, config, hystart);
+    }
+}
+
 /// Options that no profile has on, each on by a coin of its own. Their stream is their own too: what a
 /// seed draws beside them does not change with them.
-pub(super) fn draw_options(rng: &mut Rng, config: &mut Config) {
+fn draw_options(rng: &mut Rng, config: &mut Config) {
     for option in [&mut config.sending.pacing, &mut config.recovery.undo, &mut config.recovery.frto]
     {
         *option = rng.chance(0.4);
@@ -65,7 +80,7 @@ pub(super) fn draw_options(rng: &mut Rng, config: &mut Config) {
 }
 
 /// The same, of a stream that came later.
-pub(super) fn draw_linux_options(rng: &mut Rng, config: &mut Config) {
+fn draw_linux_options(rng: &mut Rng, config: &mut Config) {
     for option in [&mut config.growth.whole_segments, &mut config.sending.push_when_held_back] {
         *option = rng.chance(0.4);
     }
@@ -75,14 +90,14 @@ pub(super) fn draw_linux_options(rng: &mut Rng, config: &mut Config) {
 }
 
 /// How windows grow and shrink, of another stream that came later.
-pub(super) fn draw_window_rules(rng: &mut Rng, config: &mut Config) {
+fn draw_window_rules(rng: &mut Rng, config: &mut Config) {
     for option in [&mut config.growth.rate_limited_increase, &mut config.ecn.abe] {
         *option = rng.chance(0.2);
     }
 }
 
 /// CUBIC's options, from a stream of their own. Other controllers ignore the draw.
-pub(super) fn draw_cubic_options(rng: &mut Rng, config: &mut Config, hystart: bool) {
+fn draw_cubic_options(rng: &mut Rng, config: &mut Config, hystart: bool) {
     let trains = rng.chance(0.4);
     let as_linux = rng.chance(0.4);
     let hystart = match (hystart, trains) {

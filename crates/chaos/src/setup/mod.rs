@@ -86,16 +86,7 @@ impl Setup {
             false => proxy::draw_opening(&mut proxy_rng, opening),
         };
         let (mut configs, hystart) = config::draw_pair(&mut rng, opening);
-        let mut options = Rng::fork(seed, 2);
-        configs.iter_mut().for_each(|config| config::draw_options(&mut options, config));
-        let mut options = Rng::fork(seed, 3);
-        configs.iter_mut().for_each(|config| config::draw_linux_options(&mut options, config));
-        let mut options = Rng::fork(seed, 6);
-        configs.iter_mut().for_each(|config| config::draw_window_rules(&mut options, config));
-        let mut options = Rng::fork(seed, 5);
-        for (config, hystart) in configs.iter_mut().zip(hystart) {
-            config::draw_cubic_options(&mut options, config, hystart);
-        }
+        config::draw_all_options(seed, &mut configs, hystart);
         // Proxies are for classic ECN. Where none is on the way, the ends may use AccECN.
         let mut accurate = Rng::fork(seed, 6);
         if proxies.is_empty() {
