@@ -53,12 +53,13 @@ fn draw(rng: &mut Rng) -> (Config, bool) {
 /// Draws the options of both ends. Each group has a stream of random numbers of its own, so that another group
 /// leaves the draws of the older ones as they were.
 pub(super) fn draw_all_options(seed: u64, configs: &mut [Config; 2], hystart: [bool; 2]) {
-    let groups: [(u64, fn(&mut Rng, &mut Config)); 3] =
-        [(2, draw_options), (3, draw_linux_options), (7, draw_window_rules)];
-    for (stream, draw) in groups {
+    let mut group = |stream, draw: fn(&mut Rng, &mut Config)| {
         let mut rng = Rng::fork(seed, stream);
         configs.iter_mut().for_each(|config| draw(&mut rng, config));
-    }
+    };
+    group(2, draw_options);
+    group(3, draw_linux_options);
+    group(7, draw_window_rules);
     let mut rng = Rng::fork(seed, 5);
     for (config, hystart) in configs.iter_mut().zip(hystart) {
         draw_cubic_options(&mut rng, config, hystart);
