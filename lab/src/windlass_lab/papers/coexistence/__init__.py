@@ -1,0 +1,1 @@
+"""Pairs of congestion controllers on one bottleneck: who shares with whom."""
