@@ -26,21 +26,27 @@ class Measure:
     most: float | None = None
 
 
-def _each(figure: Callable[[Run], float]) -> Callable[[Cell, Runs], list[float]]:
-    return lambda cell, runs: [figure(run) for run in runs.get(cell.name, ())]
+def _each(figure: Callable[[Run], float | None]) -> Callable[[Cell, Runs], list[float]]:
+    def values(cell: Cell, runs: Runs) -> list[float]:
+        found = [figure(run) for run in runs.get(cell.name, ())]
+        return [value for value in found if value is not None]
+
+    return values
 
 
 def _harm(
-    place: int, of: Callable[[float, float], float | None], figure: Callable[[Run, int], float]
+    place: int,
+    of: Callable[[float, float], float | None],
+    figure: Callable[[Run, int], float | None],
 ) -> Callable[[Cell, Runs], list[float]]:
     """The harm to the flow in a place by the other one: a seed's run beside its run alone."""
 
     def values(cell: Cell, runs: Runs) -> list[float]:
         alone = runs.get(cell.alone[place].name, ()) if cell.alone else ()
-        found = [
-            of(figure(solo, 0), figure(run, place))
-            for solo, run in zip(alone, runs.get(cell.name, ()), strict=False)
-        ]
+        found = []
+        for solo, run in zip(alone, runs.get(cell.name, ()), strict=False):
+            x, y = figure(solo, 0), figure(run, place)
+            found.append(None if x is None or y is None else of(x, y))
         return [value for value in found if value is not None]
 
     return values
@@ -50,7 +56,7 @@ def _rate(run: Run, place: int) -> float:
     return run.mbit[place]
 
 
-def _rtt(run: Run, place: int) -> float:
+def _rtt(run: Run, place: int) -> float | None:
     # Round trips rather than waits: alone, some controllers do not wait at all, and whatever is
     # divided by that says nothing. An application has the path's delay in any case.
     return run.rtt_ms[place]

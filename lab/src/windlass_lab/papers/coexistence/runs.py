@@ -23,8 +23,8 @@ class Run:
     """
 
     mbit: Sequence[float]
-    rtt_ms: Sequence[float]
-    wait_p99_ms: Sequence[float]
+    rtt_ms: Sequence[float | None]
+    wait_p99_ms: Sequence[float | None]
     queue_ms: float
     queue_p99_ms: float
     dropped: float
@@ -39,22 +39,24 @@ def keys(flows: int) -> list[str]:
 
 
 def read(name: str, figures: Mapping[str, object], flows: int) -> Run:
-    """The run of a cell. Raises `RunError` where a figure is missing, as of a flow that sent
-    nothing.
-    """
+    """The run of a cell. Raises `RunError` where a figure of the whole run is missing."""
 
     def figure(key: str) -> float:
-        value = figures[key]
-        if not isinstance(value, int | float):
+        value = number(key)
+        if value is None:
             raise RunError(f"{name}: the summary lacks {key}")
-        return float(value)
+        return value
 
-    def each(key: str) -> list[float]:
-        return [figure(f"flows.{place}.{key}") for place in range(flows)]
+    def number(key: str) -> float | None:
+        value = figures[key]
+        return float(value) if isinstance(value, int | float) else None
+
+    def each(key: str) -> list[float | None]:
+        return [number(f"flows.{place}.{key}") for place in range(flows)]
 
     arrived = max(1.0, figure("bottleneck_packets"))
     return Run(
-        mbit=each("mbit_per_s.steady"),
+        mbit=[figure(f"flows.{place}.mbit_per_s.steady") for place in range(flows)],
         rtt_ms=each("rtt_samples_ms.mean"),
         wait_p99_ms=each("queue_delay_ms.p99"),
         queue_ms=figure("queues.0.queue_delay_ms.mean"),

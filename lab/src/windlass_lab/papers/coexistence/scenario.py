@@ -1,10 +1,22 @@
 """The scenario file of a cell, put together from parts that the page of the matrix has as well."""
 
+import hashlib
 from collections.abc import Mapping
+from itertools import product
 from math import ceil
 
 from windlass_lab.core.files.toml_value import toml_value
-from windlass_lab.papers.coexistence.plan import CONTENDERS, FIFOS, PACKET_BYTES, Cell, Path
+from windlass_lab.papers.coexistence.plan import (
+    CONTENDERS,
+    FIFOS,
+    PACKET_BYTES,
+    QUEUES,
+    RATES_MBIT,
+    RATIOS,
+    RTTS_MS,
+    Cell,
+    Path,
+)
 
 # Flows do not start at the very same time.
 JITTER_MS = 100
@@ -21,10 +33,11 @@ _WINDOW_LEAST_BYTES = 4_000_000
 # Of the one-way delay of the shorter path, on the bottleneck.
 _SHARED = 0.5
 # Cells that differ from those of the matrix: what stands in the place of a part.
-THINNED, BURSTS = "thinned-acks", "bursts"
+THINNED, BURSTS, FALLBACK = "thinned-acks", "bursts", "fallback"
 VARIANTS: Mapping[str, str] = {
     THINNED: "one ACK in two lost on its way back",
     BURSTS: "data in bursts of a millisecond, as offloads send them",
+    FALLBACK: "Prague's fallback on",
 }
 
 
@@ -38,17 +51,31 @@ def parts(cell: Cell) -> tuple[str, ...]:
     path = cell.path
     names = [name for name in (cell.first, cell.second) if name]
     places = [place for place, name in ((1, cell.first), (2, cell.second)) if name]
-    flows = (flow(place, name) for place, name in zip(places, names, strict=True))
-    return (f'name = "{cell.name}"\n', head(path), queue(path), links(path, cell.variant), *flows)
+    flows = (flow(place, name, cell.variant) for place, name in zip(places, names, strict=True))
+    first = (f'name = "{cell.name}"\n', head(path, cell.variant))
+    return (*first, queue(path), links(path, cell.variant), *flows)
 
 
-def head(path: Path) -> str:
+def digest() -> str:
+    """Of everything that scenario files are made of: with another one runs are made again."""
+    paths = (Path(*each) for each in product(QUEUES, RATES_MBIT, RTTS_MS, RATIOS))
+    found = [head(path) + queue(path) + links(path) for path in paths]
+    found += [flow(1, name) for name in CONTENDERS]
+    some = Path("fifo1", RATES_MBIT[0], RTTS_MS[0])
+    found += [head(some, each) + links(some, each) + flow(1, "prague", each) for each in VARIANTS]
+    return hashlib.sha256("".join(found).encode()).hexdigest()
+
+
+def head(path: Path, variant: str = "") -> str:
     """The duration, and what both connections have."""
+    # Handshakes whose ACKs are lost take seconds, and are not what is examined.
+    handshake = "handshake = false\n" if variant == THINNED else ""
     window = max(_WINDOW_LEAST_BYTES, round(_WINDOW_BDPS * path.bdp_packets * PACKET_BYTES))
     return (
         "schema = 2\n"
         f'duration = "{path.lasts_s}s"\nsteady_from = "{path.lasts_s / 3:g}s"\n'
-        f'jitter = "{JITTER_MS}ms"\n\n[defaults]\nreceiver = {{ buffer = "{window}B" }}\n'
+        f'jitter = "{JITTER_MS}ms"\n\n[defaults]\n{handshake}'
+        f'receiver = {{ buffer = "{window}B" }}\n'
     )
 
 
@@ -115,11 +142,14 @@ def _table(values: Mapping[str, object]) -> str:
     return f"{{ {', '.join(pairs)} }}"
 
 
-def flow(place: int, name: str) -> str:
+def flow(place: int, name: str, variant: str = "") -> str:
     """A flow from the first or the second sender."""
     contender = CONTENDERS[name]
+    controller = f'"{name}"'
+    if variant == FALLBACK and name == "prague":
+        controller = _table({"kind": name, "classic_fallback": True})
     lines = [f"{key} = {toml_value(value)}\n" for key, value in contender.keys.items()]
     return (
-        f'\n[[flows]]\nname = "{name}-{place}"\nfrom = "s{place}"\ncontroller = "{name}"\n'
+        f'\n[[flows]]\nname = "{name}-{place}"\nfrom = "s{place}"\ncontroller = {controller}\n'
         f"{''.join(lines)}"
     )
