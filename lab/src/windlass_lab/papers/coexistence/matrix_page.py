@@ -32,7 +32,7 @@ def render(runs: Runs, results: Mapping) -> str:
         "rtts": plan.RTTS_MS,
         "ratios": plan.RATIOS,
         "cells": {cell.name: figures for cell, figures in found.items()},
-        "scenario": _parts(),
+        "scenario": parts_of_scenarios(),
         "playground": _PLAYGROUND,
     }
     cells = sum(1 for _ in plan.matrix())
@@ -66,7 +66,7 @@ def _short(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.{_DIGITS}g}")
 
 
-def _parts() -> dict[str, dict[str, str]]:
+def parts_of_scenarios() -> dict[str, dict[str, str]]:
     """The parts of scenario files by what they depend on: the page puts a cell's together, in the
     order of `scenario.parts`.
     """
