@@ -1,4 +1,4 @@
-"""Who shares with whom: the matrix, the measures of a pair, its scenarios, and a result of it."""
+"""The coexistence of controllers: the matrix, the measures of a pair, its scenarios, and a result of it."""
 
 import json
 import sys

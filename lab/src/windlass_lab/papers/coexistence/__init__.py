@@ -1,1 +1,1 @@
-"""Pairs of congestion controllers on one bottleneck: who shares with whom."""
+"""Pairs of congestion controllers on one bottleneck: their shares, and the harm they do."""

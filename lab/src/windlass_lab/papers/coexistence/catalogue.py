@@ -55,16 +55,16 @@ COEXISTENCE = Paper(
     id=PAPER,
     citation="Windlass, by the measures of R. Ware, M. Mukerjee, S. Seshan and J. Sherry, Beyond "
     "Jain's Fairness Index, HotNets 2019",
-    title="Who shares with whom",
+    title="Coexistence of congestion controllers",
     question="Which congestion controllers share a bottleneck, behind which queues, and what do "
     "they do to each other's rate and delay?",
     experiments=[
         Experiment(
             id=JUDGED,
-            chapter="What documents say",
+            chapter="Statements of documents",
             section="Twelve cells with bounds",
             title="Twelve cells that are judged",
-            shows="What RFCs and papers say of a pair, as bounds that were committed before the "
+            shows="Statements of RFCs and papers on a pair, as bounds that were committed before the "
             "first run of any cell.",
             quick=True,
             seconds=45.0,
@@ -74,7 +74,7 @@ COEXISTENCE = Paper(
             id=EFFECTS,
             chapter="Disturbances",
             section="Bursts, lost ACKs, unequal paths",
-            title="What moves the shares",
+            title="Shares under disturbances",
             shows="The share of the first flow where something is different from the cell of the "
             "matrix, beside its share there.",
             quick=True,

@@ -40,7 +40,7 @@ def render(runs: Runs, results: Mapping) -> str:
         environment()
         .get_template("coexistence-matrix.html.j2")
         .render(
-            title="Who shares with whom: the matrix",
+            title="Coexistence of congestion controllers: the matrix",
             data=packed_json(data),
             there=len(found),
             cells=cells,

@@ -1,4 +1,4 @@
-"""Cells that are judged: what documents and papers say of who shares with whom, as bounds.
+"""Cells that are judged: statements of documents and papers on pairs, as bounds.
 
 All of them were committed before the first run of any cell.
 """
