@@ -1,4 +1,4 @@
-"""The coexistence of controllers: the matrix, the measures of a pair, its scenarios, and a result of it."""
+"""The coexistence of controllers: the matrix, measures of a pair, its scenarios, and a result."""
 
 import json
 import sys

@@ -64,8 +64,8 @@ COEXISTENCE = Paper(
             chapter="Statements of documents",
             section="Twelve cells with bounds",
             title="Twelve cells that are judged",
-            shows="Statements of RFCs and papers on a pair, as bounds that were committed before the "
-            "first run of any cell.",
+            shows="Statements of RFCs and papers on a pair, as bounds that were committed before "
+            "the first run of any cell.",
             quick=True,
             seconds=45.0,
             first_result=FIRST_RESULT,
