@@ -527,15 +527,18 @@ def test_a_cell_of_the_matrix_has_its_figures_its_scenario_and_the_playground(sh
     packed = link.partition("#toml=")[2]
     data = base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
     assert zlib.decompress(data, -zlib.MAX_WBITS).decode() == expected
-    assert "pair=reno+cubic" in browser.current_url
+    assert "pair=reno,cubic" in browser.current_url
     assert browser.get_log("browser") == []
 
 
 @pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_matrix_fits_its_screen_and_can_be_read(show_matrix, screen, scheme):
-    at = "#measure=3&queue=fifo1&rate=25&rtt=20&ratio=1&pair=dctcp+vegas"
+    at = "#measure=3&queue=fifo1&rate=25&rtt=20&ratio=1&pair=dctcp,vegas"
     browser = show_matrix(at, screen, scheme)
+    # A link shows the cell that it names.
+    cell = browser.find_element("id", "cell")
+    WebDriverWait(browser, 60).until(lambda _: "DCTCP and Vegas" in cell.text)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= screen[0]
     assert browser.execute_script(OVERFLOWING, screen[0]) == []
     assert browser.execute_script(CONTRASTS) == []

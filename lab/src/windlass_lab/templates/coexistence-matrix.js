@@ -25,13 +25,13 @@
       const value = given.get(select.name);
       if (value !== null && [...select.options].some((option) => option.value === value)) select.value = value;
     }
-    const pair = given.get("pair")?.split("+") ?? [];
+    const pair = given.get("pair")?.split(",") ?? [];
     chosen = pair.length === 2 && pair.every((name) => names.includes(name)) ? pair : null;
     return given.size > 0;
   }
   function keep() {
     const parts = [...form.elements].map((select) => `${select.name}=${encodeURIComponent(select.value)}`);
-    if (chosen) parts.push(`pair=${chosen.join("+")}`);
+    if (chosen) parts.push(`pair=${chosen.join(",")}`);
     history.replaceState(null, "", `#${parts.join("&")}`);
   }
 
