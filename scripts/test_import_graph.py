@@ -10,6 +10,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from import_graph import Graph, Module, file_circles, folder_circles, python_graph, rust_graph
 
 
+class Picture(unittest.TestCase):
+    def test_the_picture_of_the_architecture_names_every_crate(self) -> None:
+        root = Path(__file__).resolve().parents[1]
+        drawn = (root / "docs" / "architecture.svg").read_text(encoding="utf-8")
+        crates = {path.parent.name for path in root.glob("crates/*/Cargo.toml")}
+        self.assertEqual({name for name in crates if f">{name}</text>" not in drawn}, set())
+
+
 class Written(unittest.TestCase):
     """Writes files into a folder that goes with the test."""
 

@@ -178,6 +178,7 @@ def parse():
     run = sim.add_parser("run")
     run.add_argument("file", type=Path)
     run.add_argument("--json", action="store_true")
+    run.add_argument("--flows-only", action="store_true")
     run.add_argument("--out", type=Path)
     run.add_argument("--set", action="append")
     run.add_argument("--seed")

@@ -4,6 +4,7 @@ import base64
 import csv
 import json
 import shutil
+import zlib
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,7 +15,10 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.wait import WebDriverWait
 
+import coexistence_runs
 from windlass_lab.cli import main
+from windlass_lab.papers.coexistence import matrix_page, scenario
+from windlass_lab.papers.coexistence.plan import Cell
 from windlass_lab.searches.figure import FrontFigure
 from windlass_lab.sweeps.results import StudyResults
 from windlass_lab.sweeps.table import frame_of
@@ -474,3 +478,67 @@ def run_output(tmp_path) -> Path:
     lines = ["time_s,queue_packets,average_queue", *rows]
     (tmp_path / "queue-bottleneck-forward.csv").write_text("\n".join(lines) + "\n")
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def matrix_html(tmp_path_factory):
+    """The page of the matrix with one path."""
+    page = tmp_path_factory.mktemp("matrix") / "matrix.html"
+    made_by = {"lab_version": "0", "windlass_version": "windlass 0", "finished": "today"}
+    page.write_text(matrix_page.render(coexistence_runs.matrix(), made_by))
+    return page
+
+
+@pytest.fixture
+def show_matrix(browser, matrix_html):
+    """Opens it at a place, on a screen and in a scheme."""
+
+    def open_page(fragment="", screen=DESKTOP, scheme="light"):
+        width, mobile = screen
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": mobile}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        set_scheme(browser, scheme)
+        browser.get("about:blank")
+        browser.get_log("browser")
+        browser.get(f"{matrix_html.as_uri()}{fragment}")
+        wait = WebDriverWait(browser, 60)
+        wait.until(lambda b: b.find_elements("css selector", "#grid button"))
+        return browser
+
+    return open_page
+
+
+def test_a_cell_of_the_matrix_has_its_figures_its_scenario_and_the_playground(show_matrix):
+    browser = show_matrix("#queue=fifo1&rate=25&rtt=20&ratio=1")
+    assert len(browser.find_elements("css selector", "#grid button")) == 8 * 8
+    # The row is the first flow: Reno has a quarter beside CUBIC, which then has the rest.
+    reno, cubic = (
+        browser.find_element("css selector", f"#grid button[title='{names}']")
+        for names in ("Reno and CUBIC", "CUBIC and Reno")
+    )
+    assert (reno.text, cubic.text) == ("0.250", "0.750")
+    reno.click()
+    cell = browser.find_element("id", "cell")
+    WebDriverWait(browser, 60).until(lambda _: "Reno and CUBIC" in cell.text)
+    assert "harm to the first, throughput\n0.750 ± 0" in cell.text
+    expected = scenario.text(Cell(coexistence_runs.DSL, "reno", "cubic"))
+    assert cell.find_element("tag name", "pre").get_attribute("textContent") == expected
+    link = cell.find_element("link text", "Run it in the playground").get_attribute("href")
+    packed = link.partition("#toml=")[2]
+    data = base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
+    assert zlib.decompress(data, -zlib.MAX_WBITS).decode() == expected
+    assert "pair=reno,cubic" in browser.current_url
+    assert browser.get_log("browser") == []
+
+
+@pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_matrix_fits_its_screen_and_can_be_read(show_matrix, screen, scheme):
+    at = "#measure=3&queue=fifo1&rate=25&rtt=20&ratio=1&pair=dctcp,vegas"
+    browser = show_matrix(at, screen, scheme)
+    # A link shows the cell that it names.
+    cell = browser.find_element("id", "cell")
+    WebDriverWait(browser, 60).until(lambda _: "DCTCP and Vegas" in cell.text)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= screen[0]
+    assert browser.execute_script(OVERFLOWING, screen[0]) == []
+    assert browser.execute_script(CONTRASTS) == []

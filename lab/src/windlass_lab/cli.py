@@ -35,7 +35,7 @@ from windlass_lab.figures import compare
 from windlass_lab.kernels import command as kernels
 from windlass_lab.papers import listing
 from windlass_lab.papers.ecn_proxy.plan import demo_tests
-from windlass_lab.papers.registry import ENTRIES, all_papers, find
+from windlass_lab.papers.registry import ENTRIES, find, papers_of_all
 from windlass_lab.searches import command as searches
 from windlass_lab.surveys import command as surveys
 from windlass_lab.sweeps import command as sweeps
@@ -192,6 +192,7 @@ def _add_reproduce(commands: Commands) -> None:
         "  windlass-lab reproduce ecn-proxy --scale 0.25 --real --parallel 2\n"
         "  windlass-lab reproduce split-ack\n"
         "  windlass-lab reproduce tou --runs 11 --resume\n"
+        "  windlass-lab reproduce coexistence --quick\n"
         "  windlass-lab reproduce all --sim --resume         # every paper, and a front page\n",
     )
     add = command.add_argument
@@ -235,6 +236,12 @@ def _add_reproduce(commands: Commands) -> None:
         metavar="PATH",
         help="the binary (default: $WINDLASS, else target/release/windlass, else from $PATH)",
     )
+    add(
+        "--scheduler",
+        default="",
+        metavar="ADDRESS",
+        help="coexistence: run on the workers of this Dask scheduler",
+    )
     _add_choice_of_tests(command)
     where = command.add_mutually_exclusive_group()
     where.add_argument("--sim", action="store_true", help="use the simulator only")
@@ -257,7 +264,7 @@ def _add_choice_of_tests(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="GLOB",
-        help="ecn-proxy, tou: run only the tests with such names (as in runs.jsonl)",
+        help="ecn-proxy, tou, coexistence: run only the tests with such names (as in runs.jsonl)",
     )
 
 
@@ -332,12 +339,14 @@ def _reproduce_all(options: argparse.Namespace, folder: Path) -> int:
     """Every paper in a folder of its own, one after the other, and the front page at the end."""
     if options.scale != 1.0 or options.tests or options.check:
         raise LabError("--scale, --tests and --check are for one paper: all has them as they are")
+    if options.scheduler:
+        raise LabError("--scheduler is for coexistence")
     if options.kernel:
         raise LabError("all is simulated, or with --real on kernels: --kernel is for one paper")
     refuse_foreign(folder)
     real = options.real
     statuses, reasons = [0], {}
-    for paper in all_papers():
+    for paper in papers_of_all():
         if not real and all(e.needs_root for e in paper.experiments) and paper.id not in SIMULATED:
             reasons[paper.id] = "it needs a kernel (--real, as root)"
             continue
@@ -402,7 +411,7 @@ def _is_complete(paper: Paper, options: argparse.Namespace, folder: Path) -> boo
 def _found(folder: Path, reasons: Mapping[str, str]) -> list[Found]:
     """The results in a folder of all papers, and for the others the reasons why not."""
     papers = []
-    for paper in all_papers():
+    for paper in papers_of_all():
         inside = folder / paper.id
         if output.is_result(inside):
             results = output.load(inside, output.RESULTS, RESULT)
@@ -420,6 +429,8 @@ def _write_front_page(folder: Path, papers: Sequence[Found]) -> None:
 
 def _reproduce_into(options: argparse.Namespace, target: str, folder: Path) -> int:
     paper, experiments = find(target, options.quick, options.kernel, options.sim)
+    if options.scheduler and not ENTRIES[paper.id].study:
+        raise LabError("--scheduler is for coexistence")
     windlass = Windlass(find_windlass(options.windlass))
     windlass.require_name()
     request = Request(
@@ -439,6 +450,7 @@ def _reproduce_into(options: argparse.Namespace, target: str, folder: Path) -> i
         resume=options.resume,
         tests=tuple(options.tests),
         check=options.check,
+        scheduler=options.scheduler,
         left_out=options.left_out,
     )
     with output.OutputDirectory(folder) as directory:
@@ -462,7 +474,7 @@ def _status(results: Mapping) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    papers = [p.id for p in all_papers() if output.is_result(options.folder / p.id)]
+    papers = [p.id for p in papers_of_all() if output.is_result(options.folder / p.id)]
     if papers and not output.is_result(options.folder):
         for paper_id in papers:
             _rebuild(options.folder / paper_id)

@@ -13,6 +13,9 @@ from windlass_lab.core.pipeline.request import Request
 from windlass_lab.core.report import report
 from windlass_lab.core.report.bar_rows import BarRow, headlines
 from windlass_lab.core.report.front_page import Found
+from windlass_lab.papers.coexistence import in_short as coexistence_in_short
+from windlass_lab.papers.coexistence import reproduce as coexistence
+from windlass_lab.papers.coexistence.catalogue import COEXISTENCE
 from windlass_lab.papers.ecn_proxy import in_short as ecn_proxy_in_short
 from windlass_lab.papers.ecn_proxy import reproduce as ecn_proxy
 from windlass_lab.papers.ecn_proxy.catalogue import ECN_PROXY
@@ -35,7 +38,8 @@ class Entry:
     `reproduce` returns the documents for results.json and series.json. `files` returns the files
     of the report by their path in the output directory. `claim` is the paper's main claim in a
     line, `finding` makes a line of the figures for it (empty where a result has none), and `bars`
-    their bars on the front page.
+    their bars on the front page. A `study` of the lab's own is no part of `reproduce all`, and may
+    run on a cluster.
     """
 
     paper: Paper
@@ -44,6 +48,7 @@ class Entry:
     claim: str = ""
     files: Callable[[Paper, Mapping, Mapping], dict[str, str]] = report.files
     bars: Callable[[Paper, Mapping], list[BarRow]] = headlines
+    study: bool = False
 
     def found(self, results: Mapping) -> Found:
         """A result of it, for the front page and the account in short."""
@@ -72,6 +77,13 @@ ENTRIES = {
             tou.files,
             tou_in_short.bars,
         ),
+        Entry(
+            COEXISTENCE,
+            coexistence.CAMPAIGN.reproduce,
+            coexistence_in_short.finding,
+            files=coexistence.files,
+            study=True,
+        ),
         Entry(NEW_ECN_TOU, new_ecn.reproduce, new_ecn_in_short.finding_over_tou),
     )
 }
@@ -80,6 +92,11 @@ ENTRIES = {
 def all_papers() -> list[Paper]:
     """Every paper in the catalogue."""
     return [entry.paper for entry in ENTRIES.values()]
+
+
+def papers_of_all() -> list[Paper]:
+    """Those that `reproduce all` runs."""
+    return [entry.paper for entry in ENTRIES.values() if not entry.study]
 
 
 def find(

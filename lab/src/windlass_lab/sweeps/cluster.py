@@ -7,11 +7,10 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from windlass_lab.core.errors import LabError
-from windlass_lab.sweeps.rows import Runner, program
-from windlass_lab.sweeps.study import Point
+from windlass_lab.sweeps.rows import program
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -25,6 +24,21 @@ _AHEAD = 3
 _PATIENCE_S = 30
 # How often the client asks how many threads there are.
 _THREADS_S = 2.0
+
+
+class Point(Protocol):
+    """A run of a study, or of an experiment of the lab's."""
+
+    @property
+    def run(self) -> int:
+        """Its number, from 0."""
+
+
+class Runner(Protocol):
+    """Simulates the points of one kind. Workers get a copy."""
+
+    def run(self, point: Any) -> dict:
+        """The row of a point, with its number as `run`."""
 
 
 @dataclass(frozen=True)

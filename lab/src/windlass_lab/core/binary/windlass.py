@@ -126,10 +126,10 @@ class Windlass:
         """
         with tempfile.TemporaryDirectory(prefix="windlass-lab-") as scratch:
             out = Path(scratch) / "run"
-            sets = _sets(run.overrides)
-            self._run(
-                ["sim", "run", str(run.scenario), *sets, "--out", str(out), "--seed", str(seed)]
-            )
+            # Series of queues are most of the output.
+            some = () if set(columns) & set(QUEUE_COLUMNS) else ("--flows-only",)
+            how = (*_sets(run.overrides), *some, "--out", str(out), "--seed", str(seed))
+            self._run(["sim", "run", str(run.scenario), *how])
             return read_series(out, columns)
 
     def simple_model(self, variant: str, steps: int, seeds: int, seed: int) -> dict:

@@ -12,6 +12,8 @@ RESULTS = "results.json"
 SERIES = "series.json"
 REPORT = "report.html"
 SUMMARY = "summary.txt"
+# The cells of the coexistence of controllers, to browse.
+MATRIX = "matrix.html"
 # The plot that the report begins with, for the front page of all papers.
 MAIN_PLOT = "main-plot.json"
 DATA = "data"
@@ -19,7 +21,7 @@ DATA = "data"
 RUNS = "runs"
 # The runs of the ECN proxy's tests, a line each, from which a broken-off result goes on.
 RUN_LINES = "runs.jsonl"
-FILES = frozenset({RESULTS, SERIES, REPORT, SUMMARY, MAIN_PLOT, RUN_LINES})
+FILES = frozenset({RESULTS, SERIES, REPORT, SUMMARY, MATRIX, MAIN_PLOT, RUN_LINES})
 # The kinds of JSON documents that the lab writes; each begins with `schema` and `kind`.
 RESULT_KIND = "lab.result"
 SERIES_KIND = "lab.series"

@@ -19,7 +19,8 @@ class Request:
     `target` is the name as the user typed it; `folder` receives the result. `experiments_folder`
     overrides where the scenario files are. `jobs` runs, or testbeds, run at the same time. `tests`
     are globs over the names of tests; without one all tests run. With `check`, cases on which no
-    exit status depends are simulated once. `left_out` collects what this machine cannot run.
+    exit status depends are simulated once. The workers of the Dask scheduler at the address
+    `scheduler` run it, where there is one. `left_out` collects what this machine cannot run.
     """
 
     target: str
@@ -38,6 +39,7 @@ class Request:
     resume: bool = False
     tests: tuple[str, ...] = ()
     check: bool = False
+    scheduler: str = ""
     left_out: list[str] = field(default_factory=list)
 
     def leave_out(self, experiments: Sequence[str], reason: str) -> None:

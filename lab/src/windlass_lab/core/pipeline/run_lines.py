@@ -56,6 +56,13 @@ class RunLines(Generic[R]):
         found = sorted(key for key in self.runs if key[0] == test.name)
         return [self.runs[key] for key in found]
 
+    def by_test(self) -> dict[str, list[R]]:
+        """The runs of every test that has some, in order."""
+        found: dict[str, list[R]] = {}
+        for name, number in sorted(self.runs):
+            found.setdefault(name, []).append(self.runs[name, number])
+        return found
+
     def _line(self, item: tuple[Key, R]) -> str:
         (name, number), run = item
         made = {"schema": _SCHEMA, "kind": "lab.run"}

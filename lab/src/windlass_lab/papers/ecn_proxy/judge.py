@@ -5,7 +5,7 @@ from dataclasses import replace
 from statistics import fmean, median
 
 from windlass_lab.core.statistics.estimate import Estimate
-from windlass_lab.core.statistics.interval import FEWEST_RUNS, Interval
+from windlass_lab.core.statistics.interval import Interval
 from windlass_lab.core.statistics.ratios import ratio
 from windlass_lab.core.verdicts.verdict import (
     TRIVIAL,
@@ -34,6 +34,11 @@ from windlass_lab.papers.ecn_proxy.runs import Run
 Runs = Mapping[str, Sequence[Run]]
 
 
+# Runs of the simulator of tests that are alike by their nature, or shown only: start times alone
+# make them differ, and files are a hundred transfers a run. Kernels have as many as for the others.
+SEEDS_ALIKE = 3
+
+
 def takes_fewer_runs(test: Test) -> bool:
     """Whether all configurations do the same, as where nothing is marked, or it is shown only."""
     return not test.cross or test.load == FILES
@@ -43,11 +48,15 @@ def takes_fewer_runs(test: Test) -> bool:
 AS_NATIVE, AS_WITHOUT = criteria.AS_NATIVE, criteria.AS_WITHOUT
 
 
-def judge(direction: str, load: str, runs: Runs, fewest: int) -> list[Comparison]:
-    """Every figure of a table; `fewest` runs decide a bound."""
+def judge(
+    direction: str, load: str, runs: Runs, fewest: int, of_alike: int = SEEDS_ALIKE
+) -> list[Comparison]:
+    """Every figure of a table; `fewest` runs decide a bound, and `of_alike` runs one between tests
+    that are alike by their nature.
+    """
     found = [
         *_with_cross_traffic(direction, load, runs, fewest),
-        *_without(direction, load, runs, fewest),
+        *_without(direction, load, runs, of_alike),
     ]
     return [comparison for comparison in found if comparison is not None]
 
@@ -77,7 +86,7 @@ def _without(direction: str, load: str, runs: Runs, fewest: int) -> Iterator[Com
     for names in pairs:
         tests = [Test(direction, load, False, name) for name in names]
         # Without congestion there is nothing to mark: whatever the proxy does, it is 1.
-        found = _ratio(tests, runs, AS_WITHOUT, min(fewest, FEWEST_RUNS))
+        found = _ratio(tests, runs, AS_WITHOUT, fewest)
         yield replace(found, kind=TRIVIAL) if found else None
 
 

@@ -189,4 +189,5 @@ MECHANISMS = Supplement(
     judge=judge,
     tables=tables,
     draw=draw,
+    shown=duplicate_acks.tests,
 )

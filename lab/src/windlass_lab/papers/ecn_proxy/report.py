@@ -10,7 +10,7 @@ from windlass_lab.core.statistics.interval import FEWEST_RUNS, FEWEST_SEEDS
 from windlass_lab.core.verdicts.verdict import FIGURE, INFORMATIVE, Comparison
 from windlass_lab.papers.ecn_proxy import criteria, figures
 from windlass_lab.papers.ecn_proxy.catalogue import SUPPLEMENTS
-from windlass_lab.papers.ecn_proxy.judge import judge
+from windlass_lab.papers.ecn_proxy.judge import SEEDS_ALIKE, judge
 from windlass_lab.papers.ecn_proxy.plan import DIRECTIONS, LOADS, Test, all_tests
 from windlass_lab.papers.ecn_proxy.runs import Run
 
@@ -21,11 +21,11 @@ def experiments(runs: Runs, real: bool, judged: bool = True) -> list[dict]:
     """The documents of the experiments that were run, on kernels (`real`) or simulated. Without
     `judged` the figures of tables are for information, and their bounds are left out.
     """
-    fewest = FEWEST_RUNS if real else FEWEST_SEEDS
+    fewest, of_alike = (FEWEST_RUNS, FEWEST_RUNS) if real else (FEWEST_SEEDS, SEEDS_ALIKE)
     found = []
     for direction in DIRECTIONS:
         for load in LOADS:
-            comparisons = judge(direction, load, runs, fewest)
+            comparisons = judge(direction, load, runs, fewest, of_alike)
             if not judged:
                 comparisons = [_shown(each) for each in comparisons]
             if not comparisons:

@@ -16,17 +16,17 @@ from windlass_lab.papers.ecn_proxy import report, simulate
 from windlass_lab.papers.ecn_proxy.aside_kernel import KernelCell, SimulatedCell
 from windlass_lab.papers.ecn_proxy.catalogue import SUPPLEMENTS
 from windlass_lab.papers.ecn_proxy.emulated import measure_emulated
-from windlass_lab.papers.ecn_proxy.judge import takes_fewer_runs
+from windlass_lab.papers.ecn_proxy.judge import SEEDS_ALIKE, takes_fewer_runs
 from windlass_lab.papers.ecn_proxy.measure import possible_on_kernels
 from windlass_lab.papers.ecn_proxy.plan import DEMO, DEMO_SCALE, Test, all_tests, demo_tests
 from windlass_lab.papers.ecn_proxy.published import published
 from windlass_lab.papers.ecn_proxy.runs import Run
 from windlass_lab.papers.ecn_proxy.sch_red import ThroughSchRed
 from windlass_lab.papers.ecn_proxy.simulate import Simulated
+from windlass_lab.papers.ecn_proxy.supplement import RUNS_SHOWN
 from windlass_lab.testbed import check
 
-# Of each test, by default: what decides a bound, on kernels and in the simulator. Tests that are
-# alike by their nature, or shown only, have as many as on kernels.
+# Of each test, by default: what decides a bound, on kernels and in the simulator.
 RUNS, RUNS_SIMULATED = FEWEST_RUNS, FEWEST_SEEDS
 
 
@@ -70,12 +70,14 @@ def _tests(request: Request) -> Sequence[Named]:
 
 @cache
 def _most_runs_beyond() -> Mapping[str, int]:
-    return {test.name: each.most_runs for each in SUPPLEMENTS.values() for test in each.tests()}
+    every = SUPPLEMENTS.values()
+    most = {test.name: each.most_runs for each in every for test in each.tests()}
+    return most | {test.name: RUNS_SHOWN for each in every for test in each.shown()}
 
 
 def _most_runs(test: Named, request: Request) -> int | None:
     if isinstance(test, Test) and takes_fewer_runs(test):
-        return request.replicates or RUNS
+        return request.replicates or (RUNS if request.real else SEEDS_ALIKE)
     return _most_runs_beyond().get(test.name, request.runs)
 
 

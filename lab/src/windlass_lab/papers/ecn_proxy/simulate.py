@@ -1,13 +1,11 @@
 """The tests in the simulator: one `windlass sim batch` for all that is still to be run."""
 
-import json
-import subprocess
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from windlass_lab.core.binary import batch
 from windlass_lab.core.errors import RunError
 from windlass_lab.core.pipeline.request import Progress
 from windlass_lab.core.pipeline.run_lines import RunLines
@@ -58,47 +56,15 @@ def simulate(
     progress: Progress,
 ) -> None:
     """Runs each test with each seed that is wanted. Raises `RunError` where one fails."""
-    command = [str(windlass), "sim", "batch", "--jobs", str(jobs), "-"]
-    try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-        )
-    except OSError as error:
-        raise RunError(f"cannot run {windlass}: {error.strerror}") from error
-    try:
-        _feed(process, [request(scenarios, test, seed, scale) for test, seed in wanted])
-        meter = _Meter(len(wanted), progress)
-        assert process.stdout
-        for (test, seed), line in zip(wanted, process.stdout, strict=False):
-            run = result(test, scale, _summary(test, line))
-            store.add(test, seed, run)
-            meter.count(test, run)
-        status = process.wait()
-    except BaseException:
-        process.terminate()
-        process.wait()
-        raise
-    missing = sum((test.name, seed) not in store.runs for test, seed in wanted)
-    if status != 0 or missing:
-        raise RunError(f"windlass sim batch ended with status {status}; {missing} runs are missing")
-
-
-def _feed(process: subprocess.Popen, requests: Sequence[Mapping]) -> None:
-    # It reads no more than it works on: what waits must not keep its results from being read.
-    def write() -> None:
-        try:
-            assert process.stdin
-            with process.stdin as stream:
-                stream.writelines(json.dumps(each) + "\n" for each in requests)
-        except (BrokenPipeError, ValueError):
-            # The process has ended; its status says why.
-            return
-
-    threading.Thread(target=write, daemon=True).start()
+    requests = (request(scenarios, test, seed, scale) for test, seed in wanted)
+    meter = _Meter(len(wanted), progress)
+    found = batch.summaries(windlass, requests, len(wanted), jobs)
+    for (test, seed), summary in zip(wanted, found, strict=True):
+        if "error" in summary:
+            raise RunError(f"{test.name}: {summary['error']}")
+        run = result(test, scale, summary)
+        store.add(test, seed, run)
+        meter.count(test, run)
 
 
 def request(scenarios: Path, test: Simulated, seed: int, scale: float) -> dict:
@@ -109,16 +75,6 @@ def request(scenarios: Path, test: Simulated, seed: int, scale: float) -> dict:
         "seed": seed,
         "jitter": f"{JITTER_MS}ms",
     }
-
-
-def _summary(test: Simulated, line: str) -> Mapping:
-    try:
-        summary = json.loads(line)
-    except ValueError as error:
-        raise RunError(f"{test.name}: the output is not JSON: {error}") from error
-    if "error" in summary:
-        raise RunError(f"{test.name}: {summary['error']}")
-    return summary
 
 
 def result(test: Simulated, scale: float, summary: Mapping) -> Run:

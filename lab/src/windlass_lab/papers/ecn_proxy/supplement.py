@@ -14,13 +14,16 @@ from windlass_lab.papers.ecn_proxy.runs import Run
 from windlass_lab.papers.ecn_proxy.simulate import Simulated
 
 Runs = Mapping[str, Sequence[Run]]
+# Of a test whose figures are shown and not judged.
+RUNS_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Supplement:
     """An experiment that is not a table of the paper: simulated, or `real`, on kernels only.
 
-    `most_runs` of each test are made, however many are asked for. `judge`, `tables`, `draw` and
+    `most_runs` of each test are made, however many are asked for, and `RUNS_SHOWN` of those of the
+    tests that `shown` returns, by which nothing is judged. `judge`, `tables`, `draw` and
     `files` take the runs by the names of the tests; `files` returns further CSV files by name.
     """
 
@@ -32,6 +35,7 @@ class Supplement:
     draw: Callable[[Runs], list[Drawn]]
     files: Callable[[Runs], Mapping[str, str]] = field(default=lambda _runs: {})
     real: bool = False
+    shown: Callable[[], Sequence[Named]] = field(default=tuple)
 
 
 @dataclass(frozen=True, slots=True)

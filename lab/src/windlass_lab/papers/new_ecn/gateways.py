@@ -10,7 +10,7 @@ from windlass_lab.core.experiments.model import (
     SweepPlot,
 )
 from windlass_lab.papers.new_ecn import criteria
-from windlass_lab.papers.new_ecn.plan import QUEUE, STEADY_FAIRNESS, STEADY_TOTAL
+from windlass_lab.papers.new_ecn.plan import FIGURES_ONLY, QUEUE, STEADY_FAIRNESS, STEADY_TOTAL
 
 _HOPS = range(1, 7)
 _KINDS: dict[str, tuple[str, dict[str, object]]] = {
@@ -115,6 +115,7 @@ def _case(kind: str, hops: int) -> Case:
         f"{label}, {hops} hops",
         "gateways",
         overrides | {"parking_lot.hops": hops},
+        FIGURES_ONLY if kind == "cubic" else None,
         first_seed=criteria.NEW_SEEDS,
     )
 

@@ -10,7 +10,13 @@ from windlass_lab.core.experiments.model import (
     SweepPlot,
 )
 from windlass_lab.papers.new_ecn import criteria
-from windlass_lab.papers.new_ecn.plan import FAIR, QUEUE, STEADY_FAIRNESS, STEADY_TOTAL
+from windlass_lab.papers.new_ecn.plan import (
+    FAIR,
+    FIGURES_ONLY,
+    QUEUE,
+    STEADY_FAIRNESS,
+    STEADY_TOTAL,
+)
 
 _QUEUE = "dumbbell.bottleneck.queue"
 _SETUPS: dict[str, tuple[str, str, dict[str, object]]] = {
@@ -97,6 +103,7 @@ def _case(setup: str, queue: str, kind: str) -> Case:
         f"{_KINDS[kind]}, {label}, {queue_label}",
         f"{stem}_{kind}",
         changes | queue_changes,
+        FIGURES_ONLY if kind == "ecn" else None,
         first_seed=criteria.NEW_SEEDS,
     )
 
