@@ -17,24 +17,17 @@ impl Bbr3Controller {
         if self.adapt_long_term_model(ack, &rate) {
             return;
         }
-        match self.state {
-            State::ProbeBwDown => {
-                if !self.probes_if_due(ack.now) && self.is_time_to_cruise(ack) {
-                    self.state = State::ProbeBwCruise;
-                }
-            }
-            State::ProbeBwCruise => {
-                self.probes_if_due(ack.now);
-            }
+        let state = self.state;
+        match state {
+            State::ProbeBwDown | State::ProbeBwCruise if self.probes_if_due(ack.now) => {}
+            State::ProbeBwDown if self.is_time_to_cruise(ack) => self.state = State::ProbeBwCruise,
             State::ProbeBwRefill if self.rounds.is_start => {
                 self.long_term.is_bw_probe_sample = true;
                 self.start_probe_bw_up(&rate);
             }
-            State::ProbeBwUp => {
-                if self.is_time_to_go_down(ack, &rate) {
-                    self.long_term.prev_probe_too_high = false;
-                    self.start_probe_bw_down(ack.now);
-                }
+            State::ProbeBwUp if self.is_time_to_go_down(ack, &rate) => {
+                self.long_term.prev_probe_too_high = false;
+                self.start_probe_bw_down(ack.now);
             }
             _ => {}
         }
