@@ -50,8 +50,10 @@ impl Case {
 /// Returns the reason from a program unless the condition holds.
 macro_rules! demand {
     ($holds:expr, $($reason:tt)+) => {
-        if !$holds {
-            return Err(format!($($reason)+));
+        // A value that is not a number holds nothing.
+        match $holds {
+            true => {}
+            false => return Err(format!($($reason)+)),
         }
     };
 }

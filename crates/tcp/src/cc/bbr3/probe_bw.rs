@@ -19,11 +19,8 @@ impl Bbr3Controller {
         }
         let state = self.state;
         match state {
-            State::ProbeBwDown if self.probes_if_due(ack.now) => {}
+            State::ProbeBwDown | State::ProbeBwCruise if self.probes_if_due(ack.now) => {}
             State::ProbeBwDown if self.is_time_to_cruise(ack) => self.state = State::ProbeBwCruise,
-            State::ProbeBwCruise => {
-                self.probes_if_due(ack.now);
-            }
             State::ProbeBwRefill if self.rounds.is_start => {
                 self.long_term.is_bw_probe_sample = true;
                 self.start_probe_bw_up(&rate);
