@@ -100,7 +100,7 @@ impl CongestionWatch {
         let name = config.congestion.name();
         let known = NAMES.contains(&name);
         CongestionWatch {
-            controlled: !["bbr", "none"].contains(&name),
+            controlled: !["prague", "bbr", "none"].contains(&name),
             grows_by_acks: known && name != "new-ecn",
             // DCTCP's is half of the marked share.
             cuts_are_known: known && name != "dctcp",

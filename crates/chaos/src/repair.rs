@@ -69,7 +69,7 @@ pub(crate) struct RepairWatch {
 impl RepairWatch {
     pub(crate) fn new(setup: &EndSetup, round_trip: Span) -> RepairWatch {
         RepairWatch {
-            controlled: !["bbr", "none"].contains(&setup.config.congestion.name()),
+            controlled: !["prague", "bbr", "none"].contains(&setup.config.congestion.name()),
             round_trip,
             probes_tail: setup.config.recovery.tail_loss_probe,
             lost: Vec::new(),

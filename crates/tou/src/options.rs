@@ -179,7 +179,7 @@ fn cubic() -> cc::Cubic {
     cubic
 }
 
-/// The congestion controller with this name: `cubic`, `newreno`, `reno`, `vegas`, `new-ecn`, `dctcp`, `bbr`, `tahoe`
+/// The congestion controller with this name: `cubic`, `newreno`, `reno`, `vegas`, `new-ecn`, `dctcp`, `prague`, `bbr`, `tahoe`
 /// or `none`. The last one means [no congestion control](cc::NoControl): use it only on your own
 /// links.
 ///

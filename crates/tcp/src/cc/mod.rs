@@ -18,6 +18,7 @@ mod hystart;
 mod new_ecn;
 mod new_reno;
 mod none;
+mod prague;
 mod rates;
 mod reno;
 mod state;
@@ -37,6 +38,7 @@ pub use new_ecn::NewEcn;
 pub use new_reno::NewReno;
 pub use none::NoControl;
 pub(crate) use none::UNLIMITED;
+pub use prague::Prague;
 pub use rates::{Delivery, Lost, RateSample, RepairEnd, Sent};
 pub use reno::Reno;
 pub(crate) use state::{ControllerState, Engine};
@@ -52,9 +54,16 @@ use windlass_base::{Ecn, Span, Time};
 
 /// A congestion controller of one connection.
 pub trait Controller: fmt::Debug + Send {
-    /// The congestion window in bytes, at least one segment. It may have a fraction; the engine
-    /// uses the integer part.
+    /// The congestion window in bytes, which may have a fraction. It is at least one segment, unless
+    /// [`Controller::flight_limit`] makes room for one.
     fn cwnd(&self) -> f64;
+
+    /// The most bytes in flight, at least one segment. The integer part of cwnd, unless the pacing rate limits the
+    /// sender: then it leaves room above cwnd, so that cwnd may be less than a segment. Below a segment the engine
+    /// sends single segments, at [`Controller::pacing_rate`] or in such intervals that the mean is cwnd per SRTT.
+    fn flight_limit(&self) -> u64 {
+        self.cwnd() as u64
+    }
 
     /// The slow start threshold in bytes; `u64::MAX` before the first cut.
     fn ssthresh(&self) -> u64;
@@ -81,6 +90,12 @@ pub trait Controller: fmt::Debug + Send {
     /// ([`SendConfig::pacing`](crate::config::SendConfig::pacing)). `None`: the window, spread over the
     /// round trip.
     fn pacing_rate(&self) -> Option<u64> {
+        None
+    }
+
+    /// The bytes that may leave at once at the pacing rate, at least one segment. `None`: a millisecond's data, at
+    /// least two segments.
+    fn send_quantum(&self) -> Option<u64> {
         None
     }
 
@@ -150,6 +165,7 @@ pub trait Controller: fmt::Debug + Send {
     fn state(&self, _: Engine) -> ControllerState {
         ControllerState {
             cwnd: self.cwnd(),
+            flight_limit: self.flight_limit(),
             ssthresh: self.ssthresh(),
             ecn_codepoint: self.ecn_codepoint(),
         }
@@ -393,6 +409,7 @@ controllers! {
     "vegas" => Vegas::default(),
     "cubic" => Cubic::default(),
     "dctcp" => Dctcp::default(),
+    "prague" => Prague::default(),
     "bbr" => Bbr,
     "new-ecn" => NewEcn::default(),
     "none" => NoControl,

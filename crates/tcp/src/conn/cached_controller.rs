@@ -14,8 +14,6 @@ use windlass_base::Ecn;
 pub(super) struct CachedController {
     controller: Box<dyn Controller>,
     state: ControllerState,
-    /// The window that the engine sends by: the integer part of cwnd, or PRR's window.
-    cwnd_bytes: u64,
     counts_marks: bool,
     needs_rates: bool,
     /// The names of the values that the controller publishes.
@@ -33,7 +31,6 @@ impl CachedController {
             needs_rates: controller.needs_rates(),
             controller,
             state,
-            cwnd_bytes: state.cwnd as u64,
             trace_names,
             published,
         }
@@ -41,7 +38,6 @@ impl CachedController {
 
     pub(super) fn on_ack(&mut self, ack: &Ack) {
         self.controller.on_ack_and_refresh(ack, &mut self.state, Engine);
-        self.allow_cwnd();
     }
 
     pub(super) fn on_congestion(&mut self, congestion: &Congestion) {
@@ -116,26 +112,25 @@ impl CachedController {
 
     fn refresh(&mut self) {
         self.state = self.controller.state(Engine);
-        self.allow_cwnd();
     }
 
     /// The same after a report that need not change the window: PRR's goes on meanwhile.
     fn refresh_if_changed(&mut self) {
-        let before = self.state.cwnd;
-        self.state = self.controller.state(Engine);
-        if self.state.cwnd != before {
-            self.allow_cwnd();
+        let before = self.state;
+        self.refresh();
+        if self.state.cwnd == before.cwnd {
+            self.state.flight_limit = before.flight_limit;
         }
     }
 
     /// Sends by a window of `bytes` instead of cwnd, until [`CachedController::allow_cwnd`] or the
     /// next change of the controller's state.
     pub(super) fn allow(&mut self, bytes: u64) {
-        self.cwnd_bytes = bytes;
+        self.state.flight_limit = bytes;
     }
 
     pub(super) fn allow_cwnd(&mut self) {
-        self.cwnd_bytes = self.state.cwnd as u64;
+        self.state.flight_limit = self.controller.flight_limit();
     }
 
     pub(super) fn state(&self) -> ControllerState {
@@ -148,7 +143,7 @@ impl CachedController {
     }
 
     pub(super) fn cwnd_bytes(&self) -> u64 {
-        self.cwnd_bytes
+        self.state.flight_limit
     }
 
     pub(super) fn ssthresh(&self) -> u64 {
@@ -184,6 +179,11 @@ impl CachedController {
     /// Not cached: most connections do not pace.
     pub(super) fn pacing_rate(&self) -> Option<u64> {
         self.controller.pacing_rate()
+    }
+
+    /// Not cached: most connections do not pace.
+    pub(super) fn send_quantum(&self) -> Option<u64> {
+        self.controller.send_quantum()
     }
 
     /// Not cached: the engine needs it only at a loss.

@@ -21,6 +21,7 @@ mod rack;
 mod sack;
 mod script;
 mod sender_limits;
+mod small_windows;
 mod split;
 mod tail_probe;
 mod timeout;
