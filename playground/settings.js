@@ -5,6 +5,7 @@ export const CONTROLLERS = {
   "new-ecn": "New-ECN",
   cubic: "CUBIC",
   dctcp: "DCTCP",
+  prague: "Prague",
   newreno: "NewReno",
   reno: "Reno",
   tahoe: "Tahoe",

@@ -71,6 +71,9 @@ keys! {
         /// Reduces as much as CUBIC does at a mark, once RTTs show that the marks are those of a classic queue (RFC
         /// 3168). Default: false.
         classic_fallback: Option<bool>,
+        /// Adds a millisecond's data per virtual RTT, in place of a segment, after some of them without a mark.
+        /// Default: false.
+        fast_growth: Option<bool>,
     }
 }
 
@@ -117,6 +120,7 @@ pub(crate) fn factory(
         Some(AnyKind::Known(ControllerKeys::Prague(keys))) => {
             let mut factory = cc::Prague::default();
             factory.classic_fallback = keys.classic_fallback.unwrap_or(factory.classic_fallback);
+            factory.fast_growth = keys.fast_growth.unwrap_or(factory.fast_growth);
             return Some(Arc::new(factory));
         }
         // The others have no settings.

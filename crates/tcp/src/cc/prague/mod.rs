@@ -27,6 +27,9 @@ pub struct Prague {
     /// Reduces as much as CUBIC does at a mark, once RTTs show that the marks are those of a classic queue (RFC
     /// 3168), which other flows share. Default: off, as in Linux.
     pub classic_fallback: bool,
+    /// Adds a millisecond's data per virtual RTT, in place of a segment, after some of them without a mark. The
+    /// reference class does so, the draft and Linux do not. Default: off.
+    pub fast_growth: bool,
 }
 
 impl Prague {
@@ -55,7 +58,7 @@ impl ControllerFactory for Prague {
     }
 
     fn build(&self, params: &Params) -> Box<dyn Controller> {
-        Box::new(PragueController::new(params, self.classic_fallback))
+        Box::new(PragueController::new(self, params))
     }
 }
 
@@ -81,15 +84,15 @@ struct PragueController {
 }
 
 impl PragueController {
-    fn new(params: &Params, classic_fallback: bool) -> PragueController {
+    fn new(prague: &Prague, params: &Params) -> PragueController {
         PragueController {
-            window: PragueWindow::new(params),
+            window: PragueWindow::new(params, prague.fast_growth),
             share: MarkedShare::default(),
             round_trips: RoundTrips::default(),
             hold: None,
             news: News::default(),
             now: Time::ZERO,
-            classic: classic_fallback.then(ClassicQueue::default),
+            classic: prague.classic_fallback.then(ClassicQueue::default),
         }
     }
 
@@ -119,23 +122,27 @@ impl PragueController {
     }
 
     /// Halves the window, at most once per RTT and virtual RTT.
-    fn reduce_by_loss(&mut self, now: Time) {
-        self.news.is_lost = false;
+    fn reduce_by_loss(&mut self, delivery: &Delivery) {
         if !self.is_held_by_loss() {
             self.window.halve(self.round_trips.virtual_rtt());
-            self.hold = Some(Hold::new(now, true));
+            self.hold = Some(Hold::new(delivery, true));
+        }
+    }
+
+    /// Reduces by half of alpha, unless a reduction came within an RTT and virtual RTT.
+    fn reduce_by_marks(&mut self, delivery: &Delivery) {
+        if self.hold.is_none() {
+            self.window.reduce(self.alpha());
+            self.hold = Some(Hold::new(delivery, false));
         }
     }
 
     /// The end of a hold: data sent after the reduction is acknowledged, and a virtual RTT has passed.
     fn release(&mut self, delivery: &Delivery, for_loss: bool) {
         let virtual_rtt = self.round_trips.virtual_rtt();
-        if let Some(hold) = &mut self.hold
-            && hold.is_for_loss == for_loss
-            && hold.is_over(delivery, virtual_rtt)
-        {
-            self.hold = None;
-        }
+        let stays =
+            |hold: &Hold| hold.is_for_loss != for_loss || !hold.is_over(delivery, virtual_rtt);
+        self.hold = self.hold.filter(stays);
     }
 
     fn take_rtt(&mut self, delivery: &Delivery) {
@@ -166,9 +173,9 @@ impl Controller for PragueController {
     fn on_congestion(&mut self, congestion: &Congestion) {
         self.now = congestion.now;
         match congestion.cause {
-            // The reaction to marks is that of on_delivery, at most once per virtual RTT.
+            // The reactions are those of on_delivery, at most once per virtual RTT.
             CongestionCause::Ecn => {}
-            CongestionCause::FastRetransmit => self.reduce_by_loss(congestion.now),
+            CongestionCause::FastRetransmit => self.news.is_lost = true,
             CongestionCause::Timeout => {
                 (self.news.is_lost, self.hold) = (false, None);
                 self.window.restart(congestion.hold_ssthresh);
@@ -233,19 +240,15 @@ impl Controller for PragueController {
         self.end_round(delivery);
         self.release(delivery, true);
         if news.is_lost {
-            self.reduce_by_loss(delivery.now);
+            self.reduce_by_loss(delivery);
         }
         if !self.is_held_by_loss() && delivery.is_window_limited {
             let unmarked = news.delivered - news.marked;
             self.window.grow(unmarked, self.round_trips.share_of_virtual());
         }
         self.release(delivery, false);
-        if news.marked > 0 && self.hold.is_none() {
-            self.window.reduce(self.alpha());
-            self.hold = Some(Hold::new(delivery.now, false));
-            if let Some(hold) = &mut self.hold {
-                hold.begin(delivery);
-            }
+        if news.marked > 0 {
+            self.reduce_by_marks(delivery);
         }
         self.window.end_update(srtt);
     }

@@ -41,25 +41,19 @@ impl RoundTrips {
 pub(super) struct Hold {
     since: Time,
     pub(super) is_for_loss: bool,
-    /// Bytes delivered on the connection when it began; `None` until the ACK that shows the loss ends.
-    delivered: Option<u64>,
+    /// Bytes delivered on the connection when it began.
+    delivered: u64,
 }
 
 impl Hold {
-    pub(super) fn new(since: Time, is_for_loss: bool) -> Hold {
-        Hold { since, is_for_loss, delivered: None }
-    }
-
-    /// Counts data that is sent after this ACK as sent after the reduction.
-    pub(super) fn begin(&mut self, delivery: &Delivery) {
-        self.delivered.get_or_insert(delivery.delivered_total);
+    /// Begins with what follows this ACK.
+    pub(super) fn new(delivery: &Delivery, is_for_loss: bool) -> Hold {
+        Hold { since: delivery.now, is_for_loss, delivered: delivery.delivered_total }
     }
 
     /// True if data sent since then was delivered, and `virtual_rtt` has passed.
-    pub(super) fn is_over(&mut self, delivery: &Delivery, virtual_rtt: Span) -> bool {
-        let begun = self.delivered;
-        self.begin(delivery);
-        begun.is_some_and(|begun| is_sent_since(begun, delivery))
+    pub(super) fn is_over(&self, delivery: &Delivery, virtual_rtt: Span) -> bool {
+        is_sent_since(self.delivered, delivery)
             && delivery.now.saturating_since(self.since) >= virtual_rtt
     }
 }

@@ -18,10 +18,14 @@ struct Path {
 impl Path {
     /// In congestion avoidance with a window of so many segments.
     fn new(rtt_ms: u64, segments: f64) -> Path {
+        Path::of(Prague::default(), rtt_ms, segments)
+    }
+
+    fn of(prague: Prague, rtt_ms: u64, segments: f64) -> Path {
         let initial_window = (segments * f64::from(MSS)) as u64;
         let params = Params { initial_window, initial_ssthresh: 0, ..params() };
         let mut path = Path {
-            prague: PragueController::new(&params, false),
+            prague: PragueController::new(&prague, &params),
             now: Time::ZERO,
             rtt: Span::from_millis(rtt_ms),
             delivered: 0,
@@ -32,6 +36,20 @@ impl Path {
 
     /// The next ACK, a round trip's share after the last one.
     fn ack(&mut self, is_marked: bool) {
+        self.ack_after(is_marked, 0);
+    }
+
+    /// The same, which shows a loss.
+    fn lose(&mut self) {
+        self.prague.on_congestion(&Congestion::new(
+            self.now,
+            CongestionCause::FastRetransmit,
+            self.prague.cwnd(),
+        ));
+        self.ack_after(false, SEGMENT);
+    }
+
+    fn ack_after(&mut self, is_marked: bool, lost: u64) {
         let window = self.segments().max(1.0);
         self.now += Span::from_secs_f64(self.rtt.as_secs_f64() / window);
         self.delivered += SEGMENT;
@@ -41,7 +59,7 @@ impl Path {
         self.prague.on_delivery(&Delivery {
             now: self.now,
             delivered: SEGMENT,
-            lost: 0,
+            lost,
             delivered_total: self.delivered,
             in_flight_before: in_flight,
             in_flight,
@@ -67,14 +85,6 @@ impl Path {
             self.ack(is_marked(number));
             number += 1;
         }
-    }
-
-    fn lose(&mut self) {
-        self.prague.on_congestion(&Congestion::new(
-            self.now,
-            CongestionCause::FastRetransmit,
-            self.prague.cwnd(),
-        ));
     }
 
     fn segments(&self) -> f64 {
@@ -199,7 +209,7 @@ fn below_a_segment_the_rate_stays_when_the_rtt_changes() {
 fn slow_start_doubles_until_the_first_mark_halves() {
     let mut path = Path::new(10, 10.0);
     let params = Params { initial_window: 10_000, ..params() };
-    path.prague = PragueController::new(&params, false);
+    path.prague = PragueController::new(&Prague::default(), &params);
     (0..40).for_each(|_| path.ack(false));
     assert_near(path.segments(), 50.0, 0.001);
     assert_eq!(path.prague.ssthresh(), u64::MAX);
@@ -243,8 +253,9 @@ fn a_burst_is_a_quarter_of_a_millisecond() {
 }
 
 #[test]
-fn without_marks_growth_becomes_a_millisecond_per_virtual_rtt() {
-    let mut path = Path::new(25, 500.0);
+fn fast_growth_becomes_a_millisecond_per_virtual_rtt_without_marks() {
+    let fast = Prague { fast_growth: true, ..Prague::default() };
+    let mut path = Path::of(fast, 25, 500.0);
     path.acks(Span::from_millis(7 * 25), |_| false);
     assert_near(path.segments(), 507.0, 0.005);
     let before = path.segments();

@@ -12,7 +12,7 @@ const SRTT_BY_RATE: f64 = 0.002;
 const PACING_VARIATION: f64 = 1.03;
 /// The time whose data may leave at once, in seconds.
 const BURST: f64 = 250e-6;
-/// Without marks for some rounds, a round adds as much data as the path carries in this time, in seconds.
+/// Fast growth: without marks for some rounds, a round adds as much data as the path carries in this time, in seconds.
 const GROWTH: f64 = 1e-3;
 /// Rounds from a mark to that growth: so many, and one more for each step of the rate in bytes per second.
 const QUIET_ROUNDS: f64 = 7.0;
@@ -32,6 +32,7 @@ struct Before {
 #[derive(Clone, Debug)]
 pub(super) struct PragueWindow {
     mss: f64,
+    grows_fast: bool,
     bytes: f64,
     /// 0 before the first RTT sample.
     rate: f64,
@@ -48,11 +49,12 @@ pub(super) struct PragueWindow {
 }
 
 impl PragueWindow {
-    pub(super) fn new(params: &Params) -> PragueWindow {
+    pub(super) fn new(params: &Params, grows_fast: bool) -> PragueWindow {
         let bytes = params.initial_window as f64;
         let ssthresh = params.initial_ssthresh as f64;
         PragueWindow {
             mss: f64::from(params.mss),
+            grows_fast,
             bytes,
             rate: 0.0,
             is_by_rate: false,
@@ -149,14 +151,15 @@ impl PragueWindow {
             }
             self.slow_start_to = None;
         }
-        if self.bytes > 0.0 {
-            self.bytes += unmarked * self.step() * rtt_share * rtt_share / self.bytes;
-        }
+        // A virtual RTT of data without marks adds a step; a segment alone adds no more than that.
+        let per_virtual_rtt = (self.bytes / rtt_share).max(self.mss);
+        self.bytes += unmarked * self.step() * rtt_share / per_virtual_rtt;
     }
 
     /// The bytes that a virtual RTT adds.
     fn step(&self) -> f64 {
-        if self.quiet_rounds > 0.0 { self.mss } else { (self.rate * GROWTH).max(self.mss) }
+        let is_fast = self.grows_fast && self.quiet_rounds <= 0.0;
+        if is_fast { (self.rate * GROWTH).max(self.mss) } else { self.mss }
     }
 
     /// Reduces by half of `alpha`, after a mark.
