@@ -46,7 +46,10 @@ impl fmt::Display for Row {
 
 /// A Prague factory whose controllers write down their ACKs.
 #[derive(Clone, Debug, Default)]
-struct Recorded(Arc<Mutex<Vec<Row>>>);
+struct Recorded {
+    prague: Prague,
+    rows: Arc<Mutex<Vec<Row>>>,
+}
 
 impl ControllerFactory for Recorded {
     fn name(&self) -> &'static str {
@@ -58,9 +61,9 @@ impl ControllerFactory for Recorded {
     }
 
     fn build(&self, params: &Params) -> Box<dyn Controller> {
-        let prague = Prague { fast_growth: true, ..Prague::default() }.build(params);
+        let prague = self.prague.build(params);
         Box::new(Recording {
-            rows: self.0.clone(),
+            rows: self.rows.clone(),
             mss: u64::from(params.mss),
             last: Row { is_slow_start: true, window_before: prague.cwnd(), ..Row::default() },
             marked: 0,
@@ -227,7 +230,7 @@ fn log_uniform(rng: &mut Rng, least: f64, most: f64) -> f64 {
 impl Path {
     pub(crate) fn draw(seed: u64) -> Path {
         let mut rng = Rng::new(seed);
-        let mbit_per_s = log_uniform(&mut rng, 2.0, 150.0);
+        let mbit_per_s = log_uniform(&mut rng, 3.0, 150.0);
         let rtt_ms = log_uniform(&mut rng, 3.0, 80.0);
         let queue = match rng.below(3) {
             0 => step(mbit_per_s),
@@ -250,9 +253,9 @@ impl Path {
         let mut there = channel(mbit(self.mbit_per_s), ms(self.rtt_ms / 2.0), self.queue.clone());
         there.loss = self.loss.clone();
         let back = channel(None, ms(self.rtt_ms / 2.0), drop_tail(10_000));
-        // 250 virtual RTTs, some milliseconds of queue included, and slow start.
+        // 280 virtual RTTs, some milliseconds of queue included, and slow start.
         let round_ms = (self.rtt_ms + 3.0).max(27.0);
-        let mut scenario = pair(there, back, ms(250.0 * round_ms + 1000.0));
+        let mut scenario = pair(there, back, ms(280.0 * round_ms + 1000.0));
         let (from, to): (NodeId, NodeId) = (0, 1);
         let mut flow = modern_flow(from, to, TcpApp::Bulk);
         // Without the option of timestamps, a segment has as many bytes as the MSS option says.
@@ -286,9 +289,9 @@ fn step(mbit_per_s: f64) -> Queue {
 }
 
 /// The ACKs of a closed loop over the path.
-pub(crate) fn rows(path: &Path) -> Vec<Row> {
-    let recorded = Recorded::default();
+pub(crate) fn rows(path: &Path, prague: Prague) -> Vec<Row> {
+    let recorded = Recorded { prague, ..Recorded::default() };
     run(&path.scenario(recorded.clone()), path.seed, &mut ()).expect("a sound scenario");
-    let rows = std::mem::take(&mut *recorded.0.lock().expect("one thread"));
+    let rows = std::mem::take(&mut *recorded.rows.lock().expect("one thread"));
     rows
 }
