@@ -10,6 +10,7 @@ const ECHOES = {
   "new-ecn": "once-per-ce",
   // The marks of each packet (RFC 8257 section 3.2).
   dctcp: "dctcp",
+  prague: "dctcp",
 };
 /** Flows start one after the other. */
 const STEP_S = 0.5;
@@ -79,7 +80,7 @@ function alike(flows) {
 function controllerKeys({ controller }, settings) {
   const keys = [`controller = "${controller}"`];
   if (!settings.ecn) return keys;
-  const without = hasLowLatency(settings) && controller !== "dctcp";
+  const without = hasLowLatency(settings) && !["dctcp", "prague"].includes(controller);
   keys.push(without ? "ecn = false" : `receiver = { echo = "${ECHOES[controller] ?? "until-cwr"}" }`);
   return keys;
 }

@@ -7,6 +7,7 @@ export const CONTROLLERS = {
   bbr: "BBR, version 1",
   bbr3: "BBR, version 3",
   dctcp: "DCTCP",
+  prague: "Prague",
   newreno: "NewReno",
   reno: "Reno",
   tahoe: "Tahoe",

@@ -5,7 +5,7 @@ pub enum Ecn {
     /// Not ECN-capable transport: a congested queue drops.
     #[default]
     NotEct = 0b00,
-    /// ECT(1): reserved for L4S today (RFC 9331); the engine never sends it.
+    /// ECT(1): for queues of low latency (RFC 9331); Prague sends it.
     Ect1 = 0b01,
     /// ECT(0): ECN-capable transport.
     Ect0 = 0b10,

@@ -100,7 +100,7 @@ impl CongestionWatch {
         let name = config.congestion.name();
         let known = NAMES.contains(&name);
         CongestionWatch {
-            controlled: !["bbr", "bbr3", "none"].contains(&name),
+            controlled: !["prague", "bbr", "bbr3", "none"].contains(&name),
             grows_by_acks: known && name != "new-ecn",
             // DCTCP's is half of the marked share.
             cuts_are_known: known && name != "dctcp",

@@ -69,7 +69,8 @@ pub(crate) struct RepairWatch {
 impl RepairWatch {
     pub(crate) fn new(setup: &EndSetup, round_trip: Span) -> RepairWatch {
         RepairWatch {
-            controlled: !["bbr", "bbr3", "none"].contains(&setup.config.congestion.name()),
+            controlled: !["prague", "bbr", "bbr3", "none"]
+                .contains(&setup.config.congestion.name()),
             round_trip,
             probes_tail: setup.config.recovery.tail_loss_probe,
             lost: Vec::new(),

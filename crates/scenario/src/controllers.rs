@@ -23,6 +23,8 @@ choice! {
         Cubic(NoSettingsKeys) = "cubic",
         /// DCTCP (RFC 8257), whose receiver has `echo = "dctcp"`.
         Dctcp(DctcpKeys) = "dctcp",
+        /// Prague (draft-briscoe-iccrg-prague-congestion-control-04), whose receiver has `echo = "dctcp"`. It paces.
+        Prague(PragueKeys) = "prague",
         /// BBR version 1, as Linux has it. It paces.
         Bbr(NoSettingsKeys) = "bbr",
         /// BBR version 3 (draft-ietf-ccwg-bbr-06). It paces.
@@ -66,6 +68,18 @@ keys! {
 }
 
 keys! {
+    /// Parameters of Prague.
+    struct PragueKeys {
+        /// Reduces as much as CUBIC does at a mark, once RTTs show that the marks are those of a classic queue (RFC
+        /// 3168). Default: false.
+        classic_fallback: Option<bool>,
+        /// Adds a millisecond's data per virtual RTT, in place of a segment, after some of them without a mark.
+        /// Default: false.
+        fast_growth: Option<bool>,
+    }
+}
+
+keys! {
     /// Parameters of New-ECN.
     struct NewEcnKeys {
         /// cwnd and ssthresh are multiplied by this at a mark. Default: 0.9.
@@ -103,6 +117,12 @@ pub(crate) fn factory(
         Some(AnyKind::Known(ControllerKeys::Dctcp(keys))) => {
             let mut factory = cc::Dctcp::default();
             factory.gain = keys.gain.map_or(factory.gain, |gain| gain.0);
+            return Some(Arc::new(factory));
+        }
+        Some(AnyKind::Known(ControllerKeys::Prague(keys))) => {
+            let mut factory = cc::Prague::default();
+            factory.classic_fallback = keys.classic_fallback.unwrap_or(factory.classic_fallback);
+            factory.fast_growth = keys.fast_growth.unwrap_or(factory.fast_growth);
             return Some(Arc::new(factory));
         }
         // The others have no settings.

@@ -116,12 +116,20 @@ impl Controller for ObservedController {
         self.controller.cwnd()
     }
 
+    fn flight_limit(&self) -> u64 {
+        self.controller.flight_limit()
+    }
+
     fn ssthresh(&self) -> u64 {
         self.controller.ssthresh()
     }
 
     fn on_ack(&mut self, ack: &Ack) {
         self.controller.on_ack(ack);
+    }
+
+    fn limit_growth(&mut self, max_flight: u64) {
+        self.controller.limit_growth(max_flight);
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {

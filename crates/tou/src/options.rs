@@ -179,8 +179,8 @@ fn cubic() -> cc::Cubic {
     cubic
 }
 
-/// The congestion controller with this name: `cubic`, `newreno`, `reno`, `vegas`, `new-ecn`, `dctcp`, `bbr`, `bbr3`,
-/// `tahoe` or `none`. The last one means [no congestion control](cc::NoControl): use it only on your own
+/// The congestion controller with this name: `cubic`, `newreno`, `reno`, `vegas`, `new-ecn`, `dctcp`, `prague`, `bbr`,
+/// `bbr3`, `tahoe` or `none`. The last one means [no congestion control](cc::NoControl): use it only on your own
 /// links.
 ///
 /// CUBIC leaves slow start and grows as Linux's does. For CUBIC by RFC 9438, with a profile other than

@@ -114,7 +114,7 @@ fn one_clear_message_for_each_mistake() {
             "profile = \"rfc5681\"",
             "controller = { beta = 16 }",
             "x.toml:6:14: defaults.controller.kind: missing: expected the kind of a congestion \
-             controller (tahoe, reno, newreno, vegas, cubic, dctcp, bbr, bbr3, new-ecn, constant-increase, none)",
+             controller (tahoe, reno, newreno, vegas, cubic, dctcp, prague, bbr, bbr3, new-ecn, constant-increase, none)",
         ),
         (
             "queue = \"marking\"",

@@ -7,13 +7,13 @@ use windlass_tcp::cc::ControllerFactory;
 use windlass_tcp::{Connection, Profile, Segment, SeqNumber};
 
 /// Payload bytes of a full segment, with timestamps, and its bytes on the link.
-pub const PAYLOAD: u64 = 1448;
+pub(crate) const PAYLOAD: u64 = 1448;
 const HEADERS: u64 = 52;
-pub const PACKET: u64 = PAYLOAD + HEADERS;
+pub(crate) const PACKET: u64 = PAYLOAD + HEADERS;
 
 /// The path, as data.
 #[derive(Copy, Clone, Debug)]
-pub struct Path {
+pub(crate) struct Path {
     /// Rate of the bottleneck.
     pub mbit_per_s: f64,
     /// Round-trip time without a queue.
@@ -35,7 +35,7 @@ impl Path {
 
 /// The application.
 #[derive(Copy, Clone, Debug)]
-pub enum Traffic {
+pub(crate) enum Traffic {
     /// Always has data.
     Bulk,
     /// Writes so many bytes in each millisecond.
@@ -67,7 +67,7 @@ impl Policer {
 /// Segments that arrive at an end, by time and order.
 type Arriving = BTreeMap<(Time, u64), Segment>;
 
-pub struct Bed {
+pub(crate) struct Bed {
     pub now: Time,
     pub sender: Connection,
     receiver: Connection,

@@ -8,7 +8,7 @@ use windlass_tcp::cc::ControllerFactory;
 pub type Verdict = Result<(), String>;
 
 /// One case of the draft's appendix "BBR Example Test Cases".
-pub struct Case {
+pub(crate) struct Case {
     /// The title of its section there.
     pub name: &'static str,
     /// The section of the draft whose behaviour it tests.
@@ -60,10 +60,10 @@ macro_rules! demand {
 pub(crate) use demand;
 
 /// BBR.state as the variable `state` has it.
-pub const STARTUP: f64 = 0.0;
-pub const DRAIN: f64 = 1.0;
-pub const DOWN: f64 = 2.0;
-pub const CRUISE: f64 = 3.0;
-pub const REFILL: f64 = 4.0;
-pub const UP: f64 = 5.0;
-pub const PROBE_RTT: f64 = 6.0;
+pub(crate) const STARTUP: f64 = 0.0;
+pub(crate) const DRAIN: f64 = 1.0;
+pub(crate) const DOWN: f64 = 2.0;
+pub(crate) const CRUISE: f64 = 3.0;
+pub(crate) const REFILL: f64 = 4.0;
+pub(crate) const UP: f64 = 5.0;
+pub(crate) const PROBE_RTT: f64 = 6.0;

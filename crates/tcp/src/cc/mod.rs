@@ -107,6 +107,7 @@ mod new_ecn;
 mod new_reno;
 mod none;
 mod path_model;
+mod prague;
 mod rates;
 mod reno;
 mod state;
@@ -127,6 +128,7 @@ pub use new_ecn::NewEcn;
 pub use new_reno::NewReno;
 pub use none::NoControl;
 pub(crate) use none::UNLIMITED;
+pub use prague::Prague;
 pub use rates::{Delivery, Lost, RateSample, RepairEnd, Sent, Start};
 pub use reno::Reno;
 pub(crate) use state::{ControllerState, Engine};
@@ -142,9 +144,16 @@ use windlass_base::{Ecn, Span, Time};
 
 /// A congestion controller of one connection.
 pub trait Controller: fmt::Debug + Send {
-    /// The congestion window in bytes, at least one segment. It may have a fraction; the engine
-    /// uses the integer part.
+    /// The congestion window in bytes, which may have a fraction. It is at least one segment, unless
+    /// [`Controller::flight_limit`] makes room for one.
     fn cwnd(&self) -> f64;
+
+    /// The most bytes in flight, at least one segment. The integer part of cwnd, unless the pacing rate limits the
+    /// sender: then it leaves room above cwnd, so that cwnd may be less than a segment. Below a segment the engine
+    /// sends single segments, at [`Controller::pacing_rate`] or in such intervals that the mean is cwnd per SRTT.
+    fn flight_limit(&self) -> u64 {
+        self.cwnd() as u64
+    }
 
     /// The slow start threshold in bytes; `u64::MAX` before the first cut.
     fn ssthresh(&self) -> u64;
@@ -180,7 +189,8 @@ pub trait Controller: fmt::Debug + Send {
         None
     }
 
-    /// The bytes that the pacer sends at once, at most. `None`: a millisecond's data.
+    /// The bytes that the pacer sends at once, at most, but at least one segment. `None`: a millisecond's data, at
+    /// least two segments.
     fn send_quantum(&self) -> Option<u64> {
         None
     }
@@ -266,6 +276,7 @@ pub trait Controller: fmt::Debug + Send {
     fn state(&self, _: Engine) -> ControllerState {
         ControllerState {
             cwnd: self.cwnd(),
+            flight_limit: self.flight_limit(),
             ssthresh: self.ssthresh(),
             ecn_codepoint: self.ecn_codepoint(),
         }
@@ -518,6 +529,7 @@ controllers! {
     "vegas" => Vegas::default(),
     "cubic" => Cubic::default(),
     "dctcp" => Dctcp::default(),
+    "prague" => Prague::default(),
     "bbr" => Bbr,
     "bbr3" => Bbr3,
     "new-ecn" => NewEcn::default(),

@@ -6,6 +6,8 @@ use windlass_base::Ecn;
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct ControllerState {
     pub cwnd: f64,
+    /// The window that the engine sends by: the controller's limit of the flight, or PRR's window.
+    pub flight_limit: u64,
     pub ssthresh: u64,
     pub ecn_codepoint: Ecn,
 }

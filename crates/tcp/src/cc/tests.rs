@@ -57,10 +57,10 @@ fn every_name_makes_the_controller_of_that_name() {
     assert!(by_name("Reno").is_none());
 }
 
-/// All controllers that lower their window after a loss and raise it by what is acknowledged: not BBR, which goes by
-/// rates, and not the one without congestion control.
+/// All controllers that lower their window after a loss and raise it by what is acknowledged: not BBR and Prague, which
+/// go by what is delivered, and not the one without congestion control.
 pub(crate) fn window_keepers() -> impl Iterator<Item = &'static str> {
-    NAMES.into_iter().filter(|name| !["bbr", "bbr3", "none"].contains(name))
+    NAMES.into_iter().filter(|name| !["prague", "bbr", "bbr3", "none"].contains(name))
 }
 
 /// A call that a connection may make to its controller.

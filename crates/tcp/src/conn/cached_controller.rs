@@ -15,8 +15,6 @@ use windlass_base::Ecn;
 pub(super) struct CachedController {
     controller: Box<dyn Controller>,
     state: ControllerState,
-    /// The window that the engine sends by: the integer part of cwnd, or PRR's window.
-    cwnd_bytes: u64,
     /// maxFS of rate-limited increase: the largest flight since the last reduction, or the initial window. `None`
     /// without that option.
     max_flight: Option<u64>,
@@ -40,7 +38,6 @@ impl CachedController {
             needs_rates: controller.needs_rates(),
             controller,
             state,
-            cwnd_bytes: state.cwnd as u64,
             max_flight: rate_limited.then_some(state.cwnd as u64),
             trace_names,
             published,
@@ -53,7 +50,6 @@ impl CachedController {
         if self.max_flight.is_some() {
             self.limit_growth(before);
         }
-        self.allow_cwnd();
     }
 
     /// `in_flight` bytes are in flight. Called before the ACKs that lower it.
@@ -159,26 +155,25 @@ impl CachedController {
         let before = self.state.cwnd;
         self.state = self.controller.state(Engine);
         self.note_reduction(before);
-        self.allow_cwnd();
     }
 
     /// The same after a report that need not change the window: PRR's goes on meanwhile.
     fn refresh_if_changed(&mut self) {
-        let before = self.state.cwnd;
-        self.state = self.controller.state(Engine);
-        if self.state.cwnd != before {
-            self.allow_cwnd();
+        let before = self.state;
+        self.refresh();
+        if self.state.cwnd == before.cwnd {
+            self.state.flight_limit = before.flight_limit;
         }
     }
 
     /// Sends by a window of `bytes` instead of cwnd, until [`CachedController::allow_cwnd`] or the
     /// next change of the controller's state.
     pub(super) fn allow(&mut self, bytes: u64) {
-        self.cwnd_bytes = bytes;
+        self.state.flight_limit = bytes;
     }
 
     pub(super) fn allow_cwnd(&mut self) {
-        self.cwnd_bytes = self.state.cwnd as u64;
+        self.state.flight_limit = self.controller.flight_limit();
     }
 
     pub(super) fn state(&self) -> ControllerState {
@@ -191,7 +186,7 @@ impl CachedController {
     }
 
     pub(super) fn cwnd_bytes(&self) -> u64 {
-        self.cwnd_bytes
+        self.state.flight_limit
     }
 
     pub(super) fn ssthresh(&self) -> u64 {

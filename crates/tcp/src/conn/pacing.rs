@@ -13,6 +13,9 @@ const BURST: Span = Span::from_millis(1);
 /// The smallest burst. A receiver with delayed ACKs answers two segments at once.
 const LEAST_BURST_SEGMENTS: u64 = 2;
 
+/// The resolution of a window of less than a segment: parts of a byte.
+const WINDOW_PARTS: u128 = 1024;
+
 /// Paths with a shorter RTT are not paced.
 pub(super) const LEAST_RTT: Span = Span::from_millis(2);
 
@@ -110,18 +113,38 @@ impl Connection {
 
     /// The pace that the controller wants, or the pace by the window.
     fn pace_of_controller(&self) -> Option<Pace> {
-        match self.congestion.pacing_rate() {
+        let pace = match self.congestion.pacing_rate() {
             Some(bytes_per_s) => {
                 let span_ns = u128::from(Span::from_secs(1).as_nanos());
                 let rate = Rate { bytes: u128::from(bytes_per_s.max(1)), span_ns };
-                let pace = Pace::new(rate, self.agreed.mss);
-                Some(match self.congestion.send_quantum() {
-                    Some(quantum) => pace.in_quanta(quantum, self.agreed.mss),
-                    None => pace,
-                })
+                Pace::new(rate, self.agreed.mss)
             }
-            None => self.pace_of_window(),
-        }
+            None if self.is_below_a_segment() => self.pace_below_a_segment()?,
+            None => self.pace_of_window()?,
+        };
+        Some(match self.congestion.send_quantum() {
+            Some(quantum) => pace.in_quanta(quantum, self.agreed.mss),
+            None => pace,
+        })
+    }
+
+    /// True if the connection paces a window of less than a segment.
+    pub(super) fn is_below_a_segment(&self) -> bool {
+        self.options.pacing && self.congestion.cwnd() < f64::from(self.agreed.mss)
+    }
+
+    /// A segment in such a time that the mean is cwnd per SRTT; `None` before the first RTT sample.
+    fn pace_below_a_segment(&self) -> Option<Pace> {
+        let srtt = self.rtt_to_pace_by();
+        // The window may be a few bytes, whose fraction counts.
+        let parts = ((self.congestion.cwnd() * WINDOW_PARTS as f64) as u128).max(1);
+        let rate = Rate { bytes: parts, span_ns: u128::from(srtt.as_nanos()) * WINDOW_PARTS };
+        (!srtt.is_zero()).then(|| Pace::new(rate, self.agreed.mss).in_quanta(0, self.agreed.mss))
+    }
+
+    /// When the pacer lets out the next segment of a window of less than a segment, if that is not before `now`.
+    pub(super) fn held_below_a_segment(&self, now: Time) -> Option<Time> {
+        (self.is_below_a_segment() && self.pacer.due >= now).then_some(self.pacer.due)
     }
 
     /// The pace by the current window. `None` before the first RTT sample, for the initial window,

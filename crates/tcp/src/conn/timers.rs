@@ -91,6 +91,14 @@ impl Connection {
             self.go_back_to_una();
             return;
         }
+        if self.pipe() == 0
+            && let Some(next) = self.held_below_a_segment(now)
+        {
+            // Nothing is in the network that an ACK could be missing for: the timer is for the segment that the
+            // pacer keeps back.
+            self.timers.retransmit = Deadline::at(next + self.rtt.rto());
+            return;
+        }
         if !self.count_retry(self.config.timers.max_retries) {
             return;
         }

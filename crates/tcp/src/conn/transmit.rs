@@ -311,7 +311,7 @@ impl Connection {
             && tx.is_idle()
             && tx.has_unsent()
             && tx.max > 1
-            && now.saturating_since(tx.last_sent) > self.rtt.rto()
+            && now.saturating_since(self.idle_since()) > self.rtt.rto()
         {
             let mss = u64::from(self.agreed.mss);
             self.congestion.on_idle_restart(mss * u64::from(self.config.window.initial));
@@ -319,6 +319,13 @@ impl Connection {
             self.tx.last_sent = now;
             self.pending.idle_restart = true;
         }
+    }
+
+    /// The time since which nothing keeps the sender from sending. The pauses of a window of less than a segment are
+    /// no idle time.
+    fn idle_since(&self) -> Time {
+        let last = self.tx.last_sent;
+        self.held_below_a_segment(last).map_or(last, |due| due.max(last))
     }
 
     /// True if the peer's window holds data back and no data in flight will bring an ACK.

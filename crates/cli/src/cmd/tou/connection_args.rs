@@ -37,8 +37,8 @@ pub(crate) struct Verbosity {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The connection")]
 pub(crate) struct Transport {
-    /// Congestion controller: cubic, newreno, reno, vegas, new-ecn, dctcp, bbr, bbr3, tahoe; none: for experiments
-    /// on links of one's own. With perf client --reverse it is the server's
+    /// Congestion controller: cubic, newreno, reno, vegas, new-ecn, dctcp, prague, bbr, bbr3, tahoe; none: for
+    /// experiments on links of one's own. With perf client --reverse it is the server's
     #[arg(long, value_name = "NAME", default_value = "cubic", hide_possible_values = true)]
     #[arg(value_parser = Named::new(controller_names, known_controller))]
     pub cc: String,

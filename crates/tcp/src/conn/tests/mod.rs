@@ -24,6 +24,7 @@ mod rate_limited;
 mod sack;
 mod script;
 mod sender_limits;
+mod small_windows;
 mod split;
 mod tail_probe;
 mod timeout;
