@@ -14,7 +14,7 @@ fn rate_over(bed: &mut Bed, span: Span) -> f64 {
     (bed.delivered() - delivered) / bed.seconds_since(from)
 }
 
-pub const STARTUP_AGGREGATION: Case = Case {
+pub(crate) const STARTUP_AGGREGATION: Case = Case {
     name: "Achieving Expected STARTUP Bandwidth on a Link With Aggregation",
     section: "BBR.extra_acked",
     path: PATH,
@@ -49,7 +49,7 @@ pub const STARTUP_AGGREGATION: Case = Case {
     },
 };
 
-pub const CRUISE_AGGREGATION: Case = Case {
+pub(crate) const CRUISE_AGGREGATION: Case = Case {
     name: "Achieving Expected Cruise Bandwidth on a Link With Aggregation",
     section: "BBR.extra_acked",
     path: PATH,
@@ -76,7 +76,7 @@ pub const CRUISE_AGGREGATION: Case = Case {
     },
 };
 
-pub const SUB_PACKET: Case = Case {
+pub(crate) const SUB_PACKET: Case = Case {
     name: "Correctly Managing Sub-Packet BDPs",
     section: "Minimum cwnd for Pipelining",
     path: Path { mbit_per_s: 0.1, rtt_ms: 10, queue_bdp: 1000.0 },
@@ -104,7 +104,7 @@ pub const SUB_PACKET: Case = Case {
     },
 };
 
-pub const FASTER: Case = Case {
+pub(crate) const FASTER: Case = Case {
     name: "Increasing Bandwidth 10x and Ensuring Full Bandwidth is Reached",
     section: "Accelerating to Probe for Bandwidth",
     path: Path { mbit_per_s: 10.0, rtt_ms: 40, queue_bdp: 0.5 },
@@ -137,7 +137,7 @@ pub const FASTER: Case = Case {
     },
 };
 
-pub const SLOWER: Case = Case {
+pub(crate) const SLOWER: Case = Case {
     name: "Decreasing Bandwidth 10x and Ensuring Max Bandwidth Adapts Down",
     section: "Updating the BBR.max_bw Max Filter",
     path: Path { mbit_per_s: 100.0, rtt_ms: 40, queue_bdp: 1.0 },
@@ -164,7 +164,7 @@ pub const SLOWER: Case = Case {
     },
 };
 
-pub const POLICER: Case = Case {
+pub(crate) const POLICER: Case = Case {
     name: "Handling Token Bucket Policers",
     section: "When not Probing for Bandwidth",
     path: Path { mbit_per_s: 100.0, rtt_ms: 40, queue_bdp: 1.0 },

@@ -14,7 +14,7 @@ fn reach(bed: &mut Bed, state: f64) -> Verdict {
     Ok(())
 }
 
-pub const UP_PLATEAU: Case = Case {
+pub(crate) const UP_PLATEAU: Case = Case {
     name: "Exiting PROBE_UP on Bandwidth Plateau",
     section: "Exit Conditions for Bandwidth Probing",
     path: PATH,
@@ -39,7 +39,7 @@ pub const UP_PLATEAU: Case = Case {
 };
 
 /// A sample that the application limits bounds nothing (HandleInflightTooHigh): the appropriate update is none.
-pub const UP_LOSS: Case = Case {
+pub(crate) const UP_LOSS: Case = Case {
     name: "Exiting PROBE_UP on Loss When Application-Limited",
     section: "Probing for Bandwidth In ProbeBW",
     path: PATH,
@@ -65,7 +65,7 @@ pub const UP_LOSS: Case = Case {
     },
 };
 
-pub const DOWN_INFLIGHT: Case = Case {
+pub(crate) const DOWN_INFLIGHT: Case = Case {
     name: "Exiting PROBE_DOWN on Inflight",
     section: "ProbeBW_DOWN",
     path: SHALLOW,
@@ -86,7 +86,7 @@ pub const DOWN_INFLIGHT: Case = Case {
     },
 };
 
-pub const DOWN_TIME: Case = Case {
+pub(crate) const DOWN_TIME: Case = Case {
     name: "Exiting PROBE_DOWN After Max Time",
     section: "Time Scale for Bandwidth Probing",
     path: Path { rtt_ms: 100, ..PATH },
@@ -112,7 +112,7 @@ pub const DOWN_TIME: Case = Case {
     },
 };
 
-pub const UP_LOSS_BOUND: Case = Case {
+pub(crate) const UP_LOSS_BOUND: Case = Case {
     name: "Handling Loss During PROBE_UP After inflight_longterm is Set",
     section: "Probing for Bandwidth In ProbeBW",
     path: SHALLOW,
@@ -149,7 +149,7 @@ pub const UP_LOSS_BOUND: Case = Case {
     },
 };
 
-pub const REFILL_APP_LIMITED: Case = Case {
+pub(crate) const REFILL_APP_LIMITED: Case = Case {
     name: "Handling Application-Limited Sending During PROBE_REFILL",
     section: "BBR.max_bw and Application-limited Delivery Rate Samples",
     path: PATH,

@@ -6,7 +6,7 @@ use windlass_base::Span;
 
 const PATH: Path = Path { mbit_per_s: 20.0, rtt_ms: 40, queue_bdp: 4.0 };
 
-pub const ENTER_AND_EXIT: Case = Case {
+pub(crate) const ENTER_AND_EXIT: Case = Case {
     name: "Entering and Exiting PROBE_RTT",
     section: "ProbeRTT",
     path: PATH,
@@ -47,7 +47,7 @@ pub const ENTER_AND_EXIT: Case = Case {
     },
 };
 
-pub const SKIPPED_WHEN_IDLE: Case = Case {
+pub(crate) const SKIPPED_WHEN_IDLE: Case = Case {
     name: "Skipping PROBE_RTT Due to Application-Limited Sending",
     section: "Restarting From Idle",
     path: PATH,
@@ -76,7 +76,7 @@ pub const SKIPPED_WHEN_IDLE: Case = Case {
     },
 };
 
-pub const DURING_STARTUP: Case = Case {
+pub(crate) const DURING_STARTUP: Case = Case {
     name: "Entering and Exiting PROBE_RTT During STARTUP",
     section: "Exiting ProbeRTT",
     path: PATH,

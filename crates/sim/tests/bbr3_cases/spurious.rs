@@ -39,7 +39,7 @@ fn there_and_back(bed: &mut Bed, disturb: fn(&mut Bed), repairs: fn(&Bed) -> u64
     Ok(())
 }
 
-pub const FAST_RECOVERY: Case = Case {
+pub(crate) const FAST_RECOVERY: Case = Case {
     name: "Handling Spurious Fast Recovery",
     section: "Handling a Spurious Loss Recovery",
     path: PATH,
@@ -53,7 +53,7 @@ pub const FAST_RECOVERY: Case = Case {
     },
 };
 
-pub const TIMEOUT: Case = Case {
+pub(crate) const TIMEOUT: Case = Case {
     name: "Handling Spurious RTO Recovery",
     section: "Handling a Spurious Loss Recovery",
     path: PATH,

@@ -6,7 +6,7 @@ use windlass_base::Span;
 
 const PATH: Path = Path { mbit_per_s: 20.0, rtt_ms: 40, queue_bdp: 4.0 };
 
-pub const PLATEAU: Case = Case {
+pub(crate) const PLATEAU: Case = Case {
     name: "Exiting STARTUP on Bandwidth Plateau",
     section: "Exiting Acceleration Based on Bandwidth Plateau",
     path: PATH,
@@ -35,7 +35,7 @@ pub const PLATEAU: Case = Case {
     },
 };
 
-pub const LOSS: Case = Case {
+pub(crate) const LOSS: Case = Case {
     name: "Exiting STARTUP on Loss When Application-Limited",
     section: "Exiting Startup Based on Packet Loss",
     path: Path { mbit_per_s: 40.0, ..PATH },
@@ -62,7 +62,7 @@ pub const LOSS: Case = Case {
     },
 };
 
-pub const DRAIN_INFLIGHT: Case = Case {
+pub(crate) const DRAIN_INFLIGHT: Case = Case {
     name: "Exiting DRAIN Based on Inflight",
     section: "Drain",
     path: PATH,
@@ -90,7 +90,7 @@ pub const DRAIN_INFLIGHT: Case = Case {
 
 /// With the tenth less that the appendix has, Drain empties the queue within three round trips, as it sends at half
 /// the rate. Here the rate falls so far that it cannot.
-pub const DRAIN_TIME: Case = Case {
+pub(crate) const DRAIN_TIME: Case = Case {
     name: "Exiting DRAIN Based on Time",
     section: "Drain",
     path: Path { queue_bdp: 20.0, ..PATH },
@@ -113,7 +113,7 @@ pub const DRAIN_TIME: Case = Case {
     },
 };
 
-pub const APP_LIMITED: Case = Case {
+pub(crate) const APP_LIMITED: Case = Case {
     name: "Never Exiting PROBE_UP (or STARTUP) When Application-Limited With No Loss",
     section: "Exiting Acceleration Based on Bandwidth Plateau",
     path: PATH,
