@@ -11,15 +11,15 @@ use windlass_tcp::Profile;
 
 const MSS: u16 = 1460;
 
-/// Bulk flows with the profile `linux` for a minute, the second half of which counts; each begins a second after the
-/// one before. The queue has so many bandwidth-delay products.
+/// Bulk flows with the profile `linux` for half a minute, of which 20 s count; each begins a second after the one
+/// before. The queue has so many bandwidth-delay products.
 fn path(controller: &str, flows: usize, mbit_per_s: f64, rtt_ms: f64, queue_bdp: f64) -> Scenario {
     let bdp_packets = mbit_per_s * 1e6 / 8.0 * rtt_ms / 1e3 / 1500.0;
     let queue = drop_tail((bdp_packets * queue_bdp) as u32);
     let there = channel(mbit(mbit_per_s), ms(rtt_ms / 2.0), queue);
     let back = channel(None, ms(rtt_ms / 2.0), drop_tail(1000));
-    let mut scenario = pair(there, back, Span::from_secs(60));
-    scenario.steady_from = Span::from_secs(30);
+    let mut scenario = pair(there, back, Span::from_secs(30));
+    scenario.steady_from = Span::from_secs(10);
     for number in 0..flows {
         let mut flow = modern_flow(0, 1, TcpApp::Bulk);
         flow.name = format!("flow{number}");

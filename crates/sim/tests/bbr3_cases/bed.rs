@@ -15,16 +15,16 @@ pub(crate) const PACKET: u64 = PAYLOAD + HEADERS;
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Path {
     /// Rate of the bottleneck.
-    pub mbit_per_s: f64,
+    pub(crate) mbit_per_s: f64,
     /// Round-trip time without a queue.
-    pub rtt_ms: u64,
+    pub(crate) rtt_ms: u64,
     /// Room of its queue, in bandwidth-delay products of the rate above.
-    pub queue_bdp: f64,
+    pub(crate) queue_bdp: f64,
 }
 
 impl Path {
     /// Payload bytes per second that the bottleneck carries.
-    pub fn goodput(&self) -> f64 {
+    pub(crate) fn goodput(&self) -> f64 {
         self.mbit_per_s * 1e6 / 8.0 * PAYLOAD as f64 / PACKET as f64
     }
 
@@ -68,15 +68,15 @@ impl Policer {
 type Arriving = BTreeMap<(Time, u64), Segment>;
 
 pub(crate) struct Bed {
-    pub now: Time,
-    pub sender: Connection,
+    pub(crate) now: Time,
+    pub(crate) sender: Connection,
     receiver: Connection,
-    pub path: Path,
-    pub traffic: Traffic,
+    pub(crate) path: Path,
+    pub(crate) traffic: Traffic,
     /// Probability with which a packet is lost behind the queue.
-    pub loss: f64,
+    pub(crate) loss: f64,
     /// ACKs arrive together, at multiples of this.
-    pub ack_slot: Option<Span>,
+    pub(crate) ack_slot: Option<Span>,
     /// So many packets are still to be late, by this.
     late: (u32, Span),
     policer: Option<Policer>,
@@ -90,12 +90,12 @@ pub(crate) struct Bed {
     order: u64,
     next_write: Time,
     rng: Rng,
-    pub dropped: u64,
-    pub sent_packets: u64,
+    pub(crate) dropped: u64,
+    pub(crate) sent_packets: u64,
 }
 
 impl Bed {
-    pub fn new(factory: Arc<dyn ControllerFactory>, path: Path, traffic: Traffic) -> Bed {
+    pub(crate) fn new(factory: Arc<dyn ControllerFactory>, path: Path, traffic: Traffic) -> Bed {
         let mut config = Profile::Linux.config(PACKET as u16 - 40, factory);
         (config.recovery.undo, config.recovery.frto) = (true, true);
         // Whatever the application writes leaves at once.
@@ -132,48 +132,48 @@ impl Bed {
     }
 
     /// A variable of the controller, by its name in the draft.
-    pub fn get(&self, name: &str) -> f64 {
+    pub(crate) fn get(&self, name: &str) -> f64 {
         self.sender.trace_value(name).unwrap_or(f64::NAN)
     }
 
     /// C.inflight, where nothing is lost.
-    pub fn in_flight(&self) -> f64 {
+    pub(crate) fn in_flight(&self) -> f64 {
         self.sender.in_flight() as f64
     }
 
     /// Bytes delivered so far.
-    pub fn delivered(&self) -> f64 {
+    pub(crate) fn delivered(&self) -> f64 {
         self.sender.bytes_acked() as f64
     }
 
-    pub fn seconds_since(&self, begin: Time) -> f64 {
+    pub(crate) fn seconds_since(&self, begin: Time) -> f64 {
         self.now.saturating_since(begin).as_secs_f64()
     }
 
     /// Changes the rate; the queue's room in bytes stays.
-    pub fn set_rate(&mut self, mbit_per_s: f64) {
+    pub(crate) fn set_rate(&mut self, mbit_per_s: f64) {
         self.path.mbit_per_s = mbit_per_s;
     }
 
     /// Gives the queue the room that its BDPs have at the rate of now.
-    pub fn set_queue_bdp(&mut self, queue_bdp: f64) {
+    pub(crate) fn set_queue_bdp(&mut self, queue_bdp: f64) {
         self.path.queue_bdp = queue_bdp;
         self.queue_bytes = self.path.queue_bytes();
     }
 
     /// The next packets arrive later than those behind them.
-    pub fn delay_next(&mut self, packets: u32, by: Span) {
+    pub(crate) fn delay_next(&mut self, packets: u32, by: Span) {
         self.late = (packets, by);
     }
 
-    pub fn police(&mut self, mbit_per_s: f64, burst: u64) {
+    pub(crate) fn police(&mut self, mbit_per_s: f64, burst: u64) {
         let (bytes_per_s, burst) = (mbit_per_s * 1e6 / 8.0, burst as f64);
         self.policer = Some(Policer { bytes_per_s, burst, tokens: burst, at: self.now });
     }
 
     /// Runs until the condition holds after an event, before the sender reacts by sending. False if it does not hold
     /// within `limit`.
-    pub fn run_until(&mut self, limit: Span, mut holds: impl FnMut(&Bed) -> bool) -> bool {
+    pub(crate) fn run_until(&mut self, limit: Span, mut holds: impl FnMut(&Bed) -> bool) -> bool {
         let end = self.now + limit;
         loop {
             let Some(next) = self.next_time().filter(|next| *next <= end) else {
@@ -190,7 +190,7 @@ impl Bed {
         }
     }
 
-    pub fn run_for(&mut self, span: Span) {
+    pub(crate) fn run_for(&mut self, span: Span) {
         self.run_until(span, |_| false);
     }
 

@@ -5,31 +5,31 @@ use std::sync::Arc;
 use windlass_tcp::cc::ControllerFactory;
 
 /// The reason for which a subject fails a case.
-pub type Verdict = Result<(), String>;
+pub(crate) type Verdict = Result<(), String>;
 
 /// One case of the draft's appendix "BBR Example Test Cases".
 pub(crate) struct Case {
     /// The title of its section there.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// The section of the draft whose behaviour it tests.
-    pub section: &'static str,
+    pub(crate) section: &'static str,
     /// The path at the beginning.
-    pub path: Path,
+    pub(crate) path: Path,
     /// The application at the beginning.
-    pub traffic: Traffic,
+    pub(crate) traffic: Traffic,
     /// The variables that are looked at.
-    pub observed: &'static [&'static str],
+    pub(crate) observed: &'static [&'static str],
     /// The behaviour that they must show.
-    pub demanded: &'static str,
+    pub(crate) demanded: &'static str,
     /// The relative error of rates that is allowed.
-    pub tolerance: f64,
+    pub(crate) tolerance: f64,
     /// Drives the path and the application, and looks.
-    pub program: fn(&Case, &mut Bed) -> Verdict,
+    pub(crate) program: fn(&Case, &mut Bed) -> Verdict,
 }
 
 impl Case {
     /// The judgement of the controller that a factory makes.
-    pub fn judge(&self, subject: Arc<dyn ControllerFactory>) -> Verdict {
+    pub(crate) fn judge(&self, subject: Arc<dyn ControllerFactory>) -> Verdict {
         let mut bed = Bed::new(subject, self.path, self.traffic);
         let unknown = self.observed.iter().find(|name| bed.get(name).is_nan());
         if let Some(name) = unknown {
@@ -42,7 +42,7 @@ impl Case {
     }
 
     /// Whether two rates or volumes are equal within the tolerance.
-    pub fn near(&self, found: f64, expected: f64) -> bool {
+    pub(crate) fn near(&self, found: f64, expected: f64) -> bool {
         (found / expected - 1.0).abs() <= self.tolerance
     }
 }

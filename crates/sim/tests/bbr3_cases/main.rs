@@ -3,6 +3,7 @@
 
 mod bed;
 mod case;
+mod lockstep;
 mod paths;
 mod probe_bw;
 mod probe_rtt;
