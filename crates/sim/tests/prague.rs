@@ -25,8 +25,8 @@ fn flow(from: NodeId, controller: &str) -> Flow {
     flow.sender = Profile::Linux.config(MSS, congestion);
     (flow.sender.buffers.send, flow.sender.buffers.receive) = (32 << 20, 32 << 20);
     flow.sender.ecn.enabled = controller == "prague";
+    flow.sender.ecn.echo = EcnEcho::Accurate;
     flow.receiver = flow.sender.clone();
-    flow.receiver.ecn.echo = EcnEcho::Dctcp;
     flow
 }
 
@@ -115,7 +115,7 @@ fn windows_below_a_segment_share_a_slow_link_without_timeouts() {
     assert_eq!(timeouts.sum::<u64>(), 0);
     let rates = summary.flows.iter().map(|flow| flow.mbit_per_s.steady);
     assert!(
-        rates.clone().all(|rate| (0.2..0.7).contains(&rate)),
+        rates.clone().all(|rate| (0.1..0.8).contains(&rate)),
         "{:?}",
         rates.collect::<Vec<_>>()
     );

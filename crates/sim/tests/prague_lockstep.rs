@@ -77,5 +77,5 @@ fn alpha_and_window_are_within_two_percent_of_the_reference_class() {
     }
     assert!(answers.len() > 300);
     // The others are one update of alpha apart, or have windows of a few packets: docs/results/simulator.md.
-    assert!(near * 100 >= answers.len() * 97, "{near} of {}", answers.len());
+    assert!(near * 100 >= answers.len() * 98, "{near} of {}", answers.len());
 }

@@ -292,5 +292,6 @@ fn step(mbit_per_s: f64) -> Queue {
 pub(crate) fn rows(path: &Path, prague: Prague) -> Vec<Row> {
     let recorded = Recorded { prague, ..Recorded::default() };
     run(&path.scenario(recorded.clone()), path.seed, &mut ()).expect("a sound scenario");
-    std::mem::take(&mut *recorded.rows.lock().expect("one thread"))
+    let mut rows = recorded.rows.lock().expect("one thread");
+    std::mem::take(&mut *rows)
 }

@@ -50,7 +50,7 @@ impl ControllerFactory for Prague {
     }
 
     fn echo(&self) -> Option<EcnEcho> {
-        Some(EcnEcho::Dctcp)
+        Some(EcnEcho::Accurate)
     }
 
     fn paces(&self) -> bool {
@@ -175,10 +175,17 @@ impl Controller for PragueController {
         match congestion.cause {
             // The reactions are those of on_delivery, at most once per virtual RTT.
             CongestionCause::Ecn => {}
-            CongestionCause::FastRetransmit => self.news.is_lost = true,
+            CongestionCause::FastRetransmit => {
+                self.news.is_lost = true;
+                // The engine takes back its last reaction, which is not that of the loss before.
+                self.window.forget_undo();
+            }
             CongestionCause::Timeout => {
                 (self.news.is_lost, self.hold) = (false, None);
                 self.window.restart(congestion.hold_ssthresh);
+                if let Some(srtt) = self.round_trips.smoothed() {
+                    self.window.end_update(srtt);
+                }
             }
         }
     }

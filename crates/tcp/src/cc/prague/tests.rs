@@ -185,6 +185,16 @@ fn a_needless_halving_is_taken_back() {
 }
 
 #[test]
+fn a_needless_repair_within_a_hold_does_not_take_back_the_loss_before() {
+    let mut path = Path::new(10, 100.0);
+    path.lose();
+    let halved = path.segments();
+    path.lose();
+    path.prague.on_repair_end(RepairEnd::Needless);
+    assert_eq!(path.segments(), halved);
+}
+
+#[test]
 fn marks_take_the_window_below_a_segment_and_the_rate_to_100_kbit_per_s() {
     let mut path = Path::new(5, 4.0);
     path.acks(Span::from_secs(10), |_| true);

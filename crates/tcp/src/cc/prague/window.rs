@@ -90,10 +90,10 @@ impl PragueWindow {
     /// The pacing rate limits the sender, so the flight may exceed the window by what pacing varies and by a segment.
     pub(super) fn flight_limit(&self) -> u64 {
         let limit = match self.slow_start_to {
-            Some(_) => self.bytes,
-            None => self.bytes * PACING_VARIATION + self.mss,
+            Some(_) => self.bytes.max(self.mss),
+            None => (self.bytes * PACING_VARIATION + self.mss).max(2.0 * self.mss),
         };
-        limit.max(2.0 * self.mss) as u64
+        limit as u64
     }
 
     /// The rate in bytes per second; `None` before the first RTT sample.
@@ -198,6 +198,11 @@ impl PragueWindow {
             ssthresh: self.slow_start_to,
             quiet_rounds: self.quiet_rounds,
         });
+    }
+
+    /// Makes the last reduction by a loss final.
+    pub(super) fn forget_undo(&mut self) {
+        self.before = None;
     }
 
     /// Takes back the last reduction by a loss, which was needless.
