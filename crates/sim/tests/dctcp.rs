@@ -94,11 +94,17 @@ fn the_queue_is_as_long_and_oscillates_as_much_as_the_fluid_model_says() {
         let summary = run(&scenario(flows, echo), 1, &mut lengths).expect("a sound scenario");
         let n = flows as f64;
         let longest = lengths.quantile(1.0);
-        assert!((longest / (K + n) - 1.0).abs() < 0.1, "{longest} packets with {flows} flows, {echo:?}");
+        assert!(
+            (longest / (K + n) - 1.0).abs() < 0.1,
+            "{longest} packets with {flows} flows, {echo:?}"
+        );
         let amplitude = longest - lengths.quantile(0.001);
         let expected = 0.5 * (2.0 * n * (PACKETS_PER_S * ROUND_TRIP_S + K)).sqrt();
         let ratio = amplitude / expected;
-        assert!((ratio - 1.0).abs() < 0.2, "{amplitude} for {expected:.1}, {flows} flows, {echo:?}");
+        assert!(
+            (ratio - 1.0).abs() < 0.2,
+            "{amplitude} for {expected:.1}, {flows} flows, {echo:?}"
+        );
         let share = summary.total_packets_per_s.steady / PACKETS_PER_S;
         assert!(share > 0.99, "{share} of the link");
         assert!(summary.flows.iter().all(|flow| flow.timeouts == 0));
