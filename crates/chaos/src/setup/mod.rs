@@ -94,11 +94,8 @@ impl Setup {
         for (config, hystart) in configs.iter_mut().zip(hystart) {
             config::draw_cubic_options(&mut options, config, hystart);
         }
-        // Proxies are for classic ECN. Where none is on the way, the ends may use AccECN.
         let mut accurate = Rng::fork(seed, 6);
-        if proxies.is_empty() {
-            config::draw_accurate(&mut accurate, opening, &mut configs);
-        }
+        config::draw_accurate(&mut accurate, opening, &mut configs);
         if features.modern {
             configs.iter_mut().for_each(config::modernise);
         }
