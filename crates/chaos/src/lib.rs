@@ -14,7 +14,7 @@
 //! [`run_traversal_range`] draws another kind of run: sessions of ToU between two hosts behind NATs, with a
 //! rendezvous (`traversal`).
 //!
-//! Without a proxy the ends may use AccECN, on paths that also clear the ECN field or remove its option. No byte may
+//! The ends may use AccECN, on paths that also clear the ECN field or remove its option. No byte may
 //! be reported as marked that did not arrive so, and where nothing is lost every mark must be reported.
 //!
 //! Without a proxy a lost retransmission must reduce the window within two round trips or an RTO, and

@@ -111,7 +111,7 @@ impl Bed {
     fn send_segment(&mut self, input: &mut Input<'_>) {
         let (v6, port) = (input.number() & 1 == 1, u16::from(input.number() % 8) + 40_000);
         let far_port = if input.number() & 1 == 1 { 53 } else { 80 };
-        let flags = Flags::from_bits_retain(input.number());
+        let flags = Flags::from_bits_retain(input.number().into());
         let known = self.known.entry((v6, port)).or_default();
         let shift =
             |number: SeqNumber, by: u8| SeqNumber(number.0.wrapping_add_signed(by as i8 as i32));

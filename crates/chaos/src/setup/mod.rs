@@ -87,11 +87,8 @@ impl Setup {
         };
         let (mut configs, hystart) = config::draw_pair(&mut rng, opening);
         config::draw_all_options(seed, &mut configs, hystart);
-        // Proxies are for classic ECN. Where none is on the way, the ends may use AccECN.
         let mut accurate = Rng::fork(seed, 6);
-        if proxies.is_empty() {
-            config::draw_accurate(&mut accurate, opening, &mut configs);
-        }
+        config::draw_accurate(&mut accurate, opening, &mut configs);
         if features.modern {
             configs.iter_mut().for_each(config::modernise);
         }

@@ -74,9 +74,9 @@ impl PathSetup {
         }
     }
 
-    /// Marks for AccECN to count, and what middleboxes do to it.
+    /// Marks for AccECN to count, also on a path that is clean otherwise; on others middleboxes, too.
     pub(super) fn draw_for_accurate(&mut self, rng: &mut Rng, wild: bool) {
-        if wild && self.mark == 0.0 && rng.chance(0.8) {
+        if self.mark == 0.0 && rng.chance(0.8) {
             self.mark = small_share(rng, 1.0);
         }
         self.bleaches = wild && rng.chance(0.1);

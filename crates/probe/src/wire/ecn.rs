@@ -1,4 +1,4 @@
-//! Fields of ECN in a packet beside the flags ECE and CWR. The engine knows none of them.
+//! Fields of ECN in a packet beside the flags ECE and CWR.
 
 use windlass_base::Ecn;
 use windlass_tcp::Flags;
@@ -13,7 +13,7 @@ const KIND_ORDER_1: u8 = 174;
 const KIND_END: u8 = 0;
 const KIND_NOP: u8 = 1;
 
-/// The ECN fields of a packet that the engine does not know.
+/// The ECN fields of a packet that the probe reads and writes beside the engine's segment.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub struct EcnFields {
     /// The ECN field of the IP header.

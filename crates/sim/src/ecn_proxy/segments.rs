@@ -8,14 +8,14 @@ use windlass_tcp::{Flags, Segment, SeqNumber};
 
 /// The segment as input of the state machine.
 pub(super) fn summary(now: Time, segment: &Segment, ecn: Ecn) -> proxy_core::Packet {
-    let Options { mss, window_scale, sack_permitted, timestamps, sack, accecn: _ } =
-        segment.options;
+    let Options { mss, window_scale, sack_permitted, timestamps, sack, accecn } = segment.options;
     let mut options = proxy_core::Options::empty();
     options.set(proxy_core::Options::MSS, mss.is_some());
     options.set(proxy_core::Options::WINDOW_SCALE, window_scale.is_some());
     options.set(proxy_core::Options::SACK_PERMITTED, sack_permitted);
     options.set(proxy_core::Options::TIMESTAMPS, timestamps.is_some());
     options.set(proxy_core::Options::SACK, !sack.is_empty());
+    options.set(proxy_core::Options::ACCECN, accecn.is_some());
     let stamps = timestamps.unwrap_or_default();
     let mut packet = proxy_core::Packet {
         now_ns: now.as_nanos(),
@@ -30,6 +30,7 @@ pub(super) fn summary(now: Time, segment: &Segment, ecn: Ecn) -> proxy_core::Pac
         mss: mss.unwrap_or(0),
         flags: proxy_core::Flags::from_bits_retain(segment.flags.bits() as u8),
         codepoint: ecn.bits(),
+        ae: segment.flags.contains(Flags::AE).into(),
         window_scale: window_scale.unwrap_or(0),
         block_count: sack.as_slice().len() as u8,
         ..proxy_core::Packet::default()
@@ -47,6 +48,7 @@ pub(super) fn edited(segment: &Segment, edit: &Edit) -> Segment {
     if does(Actions::FLAGS) {
         let flags = |of: proxy_core::Flags| Flags::from_bits_retain(of.bits().into());
         edited.flags = (edited.flags - flags(edit.flags_clear)) | flags(edit.flags_set);
+        edited.flags.set(Flags::AE, edited.flags.contains(Flags::AE) && edit.clear_ae == 0);
     }
     if does(Actions::ACK) {
         edited.ack = SeqNumber(edit.ack);
