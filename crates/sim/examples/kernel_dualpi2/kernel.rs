@@ -9,6 +9,7 @@ use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::num::NonZeroU64;
 use std::process::Command;
+use std::time::Duration;
 use tun_rs::{DeviceBuilder, SyncDevice};
 use windlass_base::{Ecn, Span, Time};
 
@@ -19,6 +20,9 @@ const FAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 /// More than the packets that may wait: those on their way count at their socket.
 const SEND_BUFFER_BYTES: usize = 64 << 20;
 const IPV4_HEADER_BYTES: usize = 20;
+/// How long the kernel may take to move the next packet into the device, and how often to look.
+const REFILL: Duration = Duration::from_micros(5);
+const REFILLS: u32 = 4;
 /// For experiments (RFC 3692), so that no part of the kernel takes the packets for its own.
 const PROTOCOL: u8 = 253;
 
@@ -121,6 +125,20 @@ impl Linux {
             .ok_or_else(|| io::Error::other(format!("tc: {shown}")))
     }
 
+    /// Reads the packet in the device, if there is one.
+    fn receive(&mut self) -> io::Result<bool> {
+        for _ in 0..REFILLS {
+            match self.device.recv(&mut self.buffer) {
+                Ok(_) => return Ok(true),
+                Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
+                Err(_) if self.waiting.iter().all(VecDeque::is_empty) => break,
+                // A thread of the kernel moves the next packet into the device, after this one's last read.
+                Err(_) => std::thread::sleep(REFILL),
+            }
+        }
+        Ok(false)
+    }
+
     /// The packet that left, and those of its queue that were in front of it: the module has dropped them.
     fn find(
         &mut self,
@@ -157,13 +175,9 @@ impl Held for Linux {
 
     fn take(&mut self, now: Time, lost: &mut Vec<Parcel>) -> io::Result<Option<Parcel>> {
         self.clock.wait_until(now);
-        match self.device.recv(&mut self.buffer) {
-            Ok(_) => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                self.waiting.iter_mut().for_each(|waiting| lost.extend(waiting.drain(..)));
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
+        if !self.receive()? {
+            self.waiting.iter_mut().for_each(|waiting| lost.extend(waiting.drain(..)));
+            return Ok(None);
         }
         let (number, ecn, low) = read(&self.buffer);
         self.find(number, ecn, low, lost).map(Some)
