@@ -1,6 +1,6 @@
 //! A transmitter in front of which packets wait, and what became of them.
 
-use crate::held::{Held, Parcel};
+use super::held::{Held, Parcel};
 use std::io;
 use windlass_base::{BitRate, Ecn, Span, Time};
 

@@ -1,6 +1,6 @@
 //! The kernel's sch_dualpi2 on a TUN device, driven at the times of a simulation.
 
-use crate::held::{Held, Parcel};
+use super::held::{Held, Parcel};
 use rustix::thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack};
 use rustix::time::{Timespec, clock_gettime};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};

@@ -1,8 +1,8 @@
 //! Tables of what the two queues did.
 
-use crate::arrivals::PARTS;
-use crate::bottleneck::{Fates, Log};
-use crate::flows::Cell;
+use super::arrivals::PARTS;
+use super::bottleneck::{Fates, Log};
+use super::flows::Cell;
 use windlass_base::Ecn;
 
 /// How far marks and drops may be apart.

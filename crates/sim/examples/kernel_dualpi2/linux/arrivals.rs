@@ -1,7 +1,7 @@
 //! One file of arrivals through both queues: packets that no mark or drop slows down.
 
-use crate::bottleneck::{Bottleneck, Log};
-use crate::held::{Held, Parcel};
+use super::bottleneck::{Bottleneck, Log};
+use super::held::{Held, Parcel};
 use std::io;
 use windlass_base::{BitRate, Ecn, Rng, Span, Time};
 

@@ -1,7 +1,7 @@
 //! Closed loops: simulated TCP flows whose packets pass a queue, ours or the kernel's.
 
-use crate::bottleneck::{Bottleneck, Log};
-use crate::held::{Held, Parcel};
+use super::bottleneck::{Bottleneck, Log};
+use super::held::{Held, Parcel};
 use std::cell::RefCell;
 use std::error::Error;
 use std::io;
