@@ -1,4 +1,4 @@
-//! A transmitter in front of which packets wait, and what became of them.
+//! A transmitter, the queue in front of it, and a log of its packets.
 
 use super::held::{Held, Parcel};
 use std::io;

@@ -116,7 +116,8 @@ impl<Q: Held> Middlebox for Router<Q> {
     }
 }
 
-/// Runs the flows of a cell through a queue. Returns what became of the packets before and after they settled.
+/// Runs the flows of a cell through a queue. Returns the log of the packets, in two parts: before and after the
+/// flows settled.
 pub(crate) fn run<Q: Held + 'static>(
     cell: &Cell,
     queue: Q,

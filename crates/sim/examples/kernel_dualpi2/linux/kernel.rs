@@ -1,6 +1,7 @@
 //! The kernel's sch_dualpi2 on a TUN device, driven at the times of a simulation.
 
 use super::held::{Held, Parcel};
+use rustix::io::Errno;
 use rustix::thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack};
 use rustix::time::{Timespec, clock_gettime};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
@@ -23,6 +24,8 @@ const IPV4_HEADER_BYTES: usize = 20;
 /// How long the kernel may take to move the next packet into the device, and how often to look.
 const REFILL: Duration = Duration::from_micros(5);
 const REFILLS: u32 = 4;
+/// IPPROTO_RAW: whoever sends writes the IP header.
+const RAW: i32 = 255;
 /// For experiments (RFC 3692), so that no part of the kernel takes the packets for its own.
 const PROTOCOL: u8 = 253;
 
@@ -77,20 +80,8 @@ impl Linux {
     /// The kernel lacks TUN devices or the module, or the process is not root.
     pub(crate) fn new() -> io::Result<Linux> {
         set_current_timer_slack(NonZeroU64::new(1))?;
-        std::fs::write("/proc/sys/net/core/wmem_max", SEND_BUFFER_BYTES.to_string())?;
-        let device =
-            DeviceBuilder::new().name(DEVICE).backpressure(true).enable(false).build_sync()?;
-        device.set_nonblocking(true)?;
-        // No packets but ours: no router solicitations, and below no reports of groups.
-        std::fs::write(format!("/proc/sys/net/ipv6/conf/{DEVICE}/disable_ipv6"), "1")?;
-        let network = format!("{NEAR}/24");
-        run(&["ip", "address", "add", &network, "dev", DEVICE])?;
-        // A TUN device with room for one packet stops its queue while it has one.
-        run(&["ip", "link", "set", "dev", DEVICE, "txqueuelen", "1", "up", "multicast", "off"])?;
-        run(&["tc", "qdisc", "replace", "dev", DEVICE, "root", "handle", "1:", "dualpi2"])?;
-        let socket = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(255)))?;
-        socket.set_send_buffer_size(SEND_BUFFER_BYTES / 2)?;
-        socket.set_nonblocking(true)?;
+        let device = open_device()?;
+        let socket = open_socket()?;
         let to = SocketAddrV4::new(FAR, 0).into();
         let buffer = vec![0; MTU_BYTES];
         let mut linux = Linux {
@@ -167,7 +158,9 @@ impl Held for Linux {
         match self.socket.send_to(&packet, &self.to) {
             Ok(_) => self.waiting[usize::from(low)].push_back(parcel),
             // The queue is at its limit.
-            Err(error) if error.raw_os_error() == Some(105) => lost.push(parcel),
+            Err(error) if error.raw_os_error() == Some(Errno::NOBUFS.raw_os_error()) => {
+                lost.push(parcel)
+            }
             Err(error) => return Err(error),
         }
         Ok(())
@@ -182,6 +175,29 @@ impl Held for Linux {
         let (number, ecn, low) = read(&self.buffer);
         self.find(number, ecn, low, lost).map(Some)
     }
+}
+
+/// A TUN device with room for one packet, which stops its queue while it has one.
+fn open_device() -> io::Result<SyncDevice> {
+    let builder = DeviceBuilder::new().name(DEVICE).backpressure(true).enable(false);
+    let device = builder.build_sync()?;
+    device.set_nonblocking(true)?;
+    // No packets but ours: no router solicitations, and below no reports of groups.
+    std::fs::write(format!("/proc/sys/net/ipv6/conf/{DEVICE}/disable_ipv6"), "1")?;
+    let network = format!("{NEAR}/24");
+    run(&["ip", "address", "add", &network, "dev", DEVICE])?;
+    run(&["ip", "link", "set", "dev", DEVICE, "txqueuelen", "1", "up", "multicast", "off"])?;
+    run(&["tc", "qdisc", "replace", "dev", DEVICE, "root", "handle", "1:", "dualpi2"])?;
+    Ok(device)
+}
+
+/// A raw socket that never waits.
+fn open_socket() -> io::Result<Socket> {
+    std::fs::write("/proc/sys/net/core/wmem_max", SEND_BUFFER_BYTES.to_string())?;
+    let socket = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(RAW)))?;
+    socket.set_send_buffer_size(SEND_BUFFER_BYTES / 2)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
 }
 
 /// An IPv4 packet with the number of a parcel, and whether it is of low latency.

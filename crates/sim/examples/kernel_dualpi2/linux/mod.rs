@@ -10,6 +10,7 @@ mod report;
 use flows::Cell;
 use held::Ours;
 use kernel::Linux;
+use report::Runs;
 use std::error::Error;
 use std::process::ExitCode;
 use windlass_base::{BitRate, Span};
@@ -54,7 +55,7 @@ fn compare_arrivals(mbit: u64, seconds: u64, runs: u64) -> Result<bool, Box<dyn 
     let rate = BitRate::from_bits_per_sec(mbit * 1_000_000).ok_or("the rate is 0")?;
     let part = Span::from_secs(seconds);
     let file = arrivals::file(FILE, rate, part);
-    let (mut kernels, mut ours) = (vec![], vec![]);
+    let mut both = Runs { linux: vec![], ours: vec![] };
     for run in 1..=runs {
         let linux = arrivals::pass(&file, Linux::new()?, rate, part)?;
         eprintln!(
@@ -63,17 +64,17 @@ fn compare_arrivals(mbit: u64, seconds: u64, runs: u64) -> Result<bool, Box<dyn 
             file.len(),
             linux.queue.late().as_millis_f64()
         );
-        kernels.push(linux.log);
-        ours.push(arrivals::pass(&file, Ours::new(run), rate, part)?.log);
+        both.linux.push(linux.log);
+        both.ours.push(arrivals::pass(&file, Ours::new(run), rate, part)?.log);
     }
-    Ok(report::arrivals(&kernels, &ours))
+    Ok(report::arrivals(&both))
 }
 
 fn compare_flows(cell: &Cell, duration: Span, runs: u64) -> Result<bool, Box<dyn Error>> {
-    let (mut kernels, mut ours) = (vec![], vec![]);
+    let mut both = Runs { linux: vec![], ours: vec![] };
     for run in 1..=runs {
-        kernels.push(flows::run(cell, Linux::new()?, run, duration)?);
-        ours.push(flows::run(cell, Ours::new(run), run, duration)?);
+        both.linux.push(flows::run(cell, Linux::new()?, run, duration)?);
+        both.ours.push(flows::run(cell, Ours::new(run), run, duration)?);
     }
-    Ok(report::flows(cell, &kernels, &ours))
+    Ok(report::flows(cell, &both))
 }
