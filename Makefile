@@ -69,7 +69,7 @@ verify-aarch64: setup ## Build the static binary for aarch64, try the ECN proxy 
 verify-bare: ## Run make demo and make test in a minimal Debian root with empty caches, as root, in an hour
 	@scripts/bare
 
-verify-dualpi2: setup ## Compare DualPI2 with the kernel's in an emulated machine, as root, in some hours
+verify-dualpi2: setup ## Compare DualPI2 with the kernel's in an emulated machine, as root, in many hours
 	@scripts/verify-dualpi2
 
 verify-ecn-proxy: build ## Served senders beside senders with ECN of their own, CoDel, RED, PIE, as root: two and a half hours
