@@ -225,7 +225,11 @@ def test_the_page_puts_together_the_scenarios_that_were_run():
 
 def test_the_plot_has_both_orders_of_a_pair():
     cells = [Cell(DSL, *names) for names in plan.pairs(1)]
-    [plot] = overview.content(cells, matrix()).plots
+    [plot] = overview.content("quick", cells, matrix()).plots
+    # On a page with several parts each has a plot of its own.
+    [other] = overview.content("matrix-25", cells, matrix()).plots
+    ids = [{panel.id for panel in each["drawn"].panels} for each in (plot, other)]
+    assert not ids[0] & ids[1]
     [panel] = plot["drawn"].panels
     trace = panel.spec["data"][0]
     shares = dict(zip(zip(trace["y"], trace["x"], strict=True), trace["z"], strict=True))

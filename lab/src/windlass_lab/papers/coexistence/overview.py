@@ -7,6 +7,7 @@ from windlass_lab.core.plots.parts import Drawn, Panel, axis_title
 from windlass_lab.core.report.report import Content, unjudged
 from windlass_lab.core.text.numbers import NONE, estimate
 from windlass_lab.papers.coexistence import measure
+from windlass_lab.papers.coexistence.catalogue import EFFECTS, JUDGED
 from windlass_lab.papers.coexistence.judge import label
 from windlass_lab.papers.coexistence.measure import SHOWN, Runs
 from windlass_lab.papers.coexistence.plan import CONTENDERS, QUEUES, Cell
@@ -17,10 +18,10 @@ _HEADINGS = ("cell", *(f"{m.label}{f' ({m.unit})' if m.unit else ''}" for m in S
 _LABELS = [contender.label for contender in CONTENDERS.values()]
 
 
-def content(cells: Sequence[Cell], runs: Runs) -> Content:
-    """The plot and the table of an experiment's pairs that were run."""
+def content(id_: str, cells: Sequence[Cell], runs: Runs) -> Content:
+    """The table of an experiment's pairs that were run, and of a part of the matrix the plot."""
     pairs = [cell for cell in cells if cell.alone and runs.get(cell.name)]
-    drawn = _shares(pairs, runs)
+    drawn = None if id_ in (JUDGED, EFFECTS) else _shares(id_, pairs, runs)
     return Content([_table(pairs, runs)] if pairs else [], unjudged([drawn] if drawn else []))
 
 
@@ -38,19 +39,19 @@ def _figures(cell: Cell, runs: Runs) -> Iterable[str]:
         yield estimate(value) if value else NONE
 
 
-def _shares(pairs: Sequence[Cell], runs: Runs) -> Drawn | None:
+def _shares(id_: str, pairs: Sequence[Cell], runs: Runs) -> Drawn | None:
     """Heat maps of the share of the first flow on equal paths: the mean over the paths."""
     equal = [cell for cell in pairs if cell.path.ratio == 1 and not cell.variant]
     panels, rows = [], []
     for queue, title in QUEUES.items():
         means = _means([cell for cell in equal if cell.path.queue == queue], runs)
         if means:
-            panels.append(Panel(f"shares-{queue}", title, _heat_map(means)))
+            panels.append(Panel(f"shares-{id_}-{queue}", title, _heat_map(means)))
             rows += [(f"{title}: {a} beside {b}", f"{mean:.3f}") for (a, b), mean in means.items()]
     if not panels:
         return None
     return Drawn(
-        id="shares",
+        id=f"shares-{id_}",
         figure="",
         title="Share of the controller at the left beside the one below",
         note="Flows with equal paths; the mean over the paths and seeds. A half is equal.",

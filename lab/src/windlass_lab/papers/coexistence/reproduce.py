@@ -107,7 +107,9 @@ CAMPAIGN = Campaign(
     jitter_ms=scenario.JITTER_MS,
     documents=_documents,
     command=_command,
-    content=lambda experiment, runs, _results: overview.content(CELLS[experiment.id](), runs),
+    content=lambda experiment, runs, _results: overview.content(
+        experiment.id, CELLS[experiment.id](), runs
+    ),
     verdict_tables=lambda comparisons: verdict_tables(comparisons, ["plain", "measured"]),
 )
 
