@@ -55,7 +55,7 @@ fn wait(summary: &Summary) -> &Distribution {
     summary.queues[0].queue_delay_ms.as_ref().expect("packets waited")
 }
 
-/// The bounds for a flow alone (RFC 9332 section 4.2.1: the step is at a millisecond).
+/// The bounds for a flow alone (RFC 9332 section 4.2.1: the step is at a millisecond).
 #[test]
 fn alone_its_packets_wait_less_than_a_millisecond() {
     for rate in RATES {
