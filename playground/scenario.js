@@ -10,7 +10,6 @@ const ECHOES = {
   "new-ecn": "once-per-ce",
   // The marks of each packet (RFC 8257 section 3.2).
   dctcp: "dctcp",
-  prague: "dctcp",
 };
 /** Flows start one after the other. */
 const STEP_S = 0.5;
@@ -80,7 +79,9 @@ function alike(flows) {
 function controllerKeys({ controller }, settings) {
   const keys = [`controller = "${controller}"`];
   if (!settings.ecn) return keys;
-  const without = hasLowLatency(settings) && !["dctcp", "prague"].includes(controller);
+  // Prague needs the counts of AccECN (RFC 9768).
+  if (controller === "prague") return [...keys, "accecn = true"];
+  const without = hasLowLatency(settings) && controller !== "dctcp";
   keys.push(without ? "ecn = false" : `receiver = { echo = "${ECHOES[controller] ?? "until-cwr"}" }`);
   return keys;
 }

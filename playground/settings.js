@@ -168,6 +168,22 @@ export const PRESETS = {
       "the second run CUBIC fills the switch's buffer of 100 packets.",
     files: ["examples/dctcp_gigabit.toml", "examples/cubic_gigabit.toml"],
   },
+  l4s: {
+    label: "L4S",
+    about:
+      "A flow of Prague and one of CUBIC share 50 Mbit/s behind DualPI2. Prague's packets wait in a queue of their own, " +
+      "which marks them after a millisecond; CUBIC's wait for some 15 ms. In the second run both are CUBIC, and wait.",
+    settings: {
+      profile: "linux",
+      flows: ["prague", "cubic"].map((controller) => ({ controller, rtt: 20 })),
+      rate: 50,
+      queue: "dualpi2",
+      limit: 1000,
+      target: 15,
+      duration: 30,
+      versus: { controller: "cubic", queue: null, ecn: null },
+    },
+  },
 };
 
 /** The settings of a preset, a copy of one's own. */

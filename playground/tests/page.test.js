@@ -98,7 +98,7 @@ function outputHash(files) {
   return sha256(hashes.map(([name, hash]) => `${hash}  ${name}\n`).join(""));
 }
 
-for (const name of ["new-ecn", "bufferbloat", "codel", "rtt", "mixed", "ecn-proxy", "split-ack", "tou", "dctcp"]) {
+for (const name of ["new-ecn", "bufferbloat", "codel", "rtt", "mixed", "ecn-proxy", "split-ack", "tou", "dctcp", "l4s"]) {
   test(`the downloaded TOML of the preset ${name} gives the command's result`, async (t) => {
     const page = await open(t, `#preset=${name}`);
     const file = await downloaded(page, `${name}.toml`);
@@ -326,6 +326,17 @@ test("behind DualPI2 a flow of DCTCP waits less than one of CUBIC, and gets the 
   assert.ok(cubic.marks === 0 && cubic.drops > 0);
   // RFC 9332 section 2.1: the coupling gives both alike.
   assert.ok(dctcp.rate / cubic.rate > 0.5 && dctcp.rate / cubic.rate < 2, `${dctcp.rate} and ${cubic.rate} Mbit/s`);
+});
+
+test("Prague's packets hardly wait behind DualPI2, CUBIC's do", async (t) => {
+  const page = await open(t, "#preset=l4s");
+  assert.match(await page.locator("#text-0").inputValue(), /controller = "prague", accecn = true/);
+  assert.equal(await page.locator("#problems").textContent(), "");
+  const rows = await page.locator("tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  const [prague, cubic] = rows.map(([, rate, rtt, , marks]) => ({ rate: +rate, rtt: +rtt, marks: +marks }));
+  // The step of RFC 9332 is at a millisecond.
+  assert.ok(prague.rtt < 22 && cubic.rtt > 28, `${prague.rtt} and ${cubic.rtt} ms`);
+  assert.ok(prague.marks > 100 && prague.rate > 5 && cubic.rate > 5, `${prague.rate} and ${cubic.rate} Mbit/s`);
 });
 
 test("a flow that waits for marks which cannot come is warned of", async (t) => {
