@@ -45,7 +45,8 @@ impl MarkedShare {
             && delivery.now.saturating_since(self.begun) >= virtual_rtt
             && self.delivered > 0;
         if is_over {
-            let share = self.marked as f64 / self.delivered as f64;
+            // Copies of delivered data may be marked, too.
+            let share = (self.marked as f64 / self.delivered as f64).min(1.0);
             self.alpha = self.alpha.map(|alpha| alpha + GAIN * (share - alpha));
             self.begin(delivery);
         }

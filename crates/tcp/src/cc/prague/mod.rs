@@ -250,7 +250,8 @@ impl Controller for PragueController {
             self.reduce_by_loss(delivery);
         }
         if !self.is_held_by_loss() && delivery.is_window_limited {
-            let unmarked = news.delivered - news.marked;
+            // With AccECN, copies are marked as well.
+            let unmarked = news.delivered.saturating_sub(news.marked);
             self.window.grow(unmarked, self.round_trips.share_of_virtual());
         }
         self.release(delivery, false);

@@ -102,6 +102,17 @@ fn assert_near(found: f64, expected: f64, tolerance: f64) {
 }
 
 #[test]
+fn marked_copies_of_delivered_data_raise_alpha_to_one_at_most() {
+    let mut path = Path::new(30, 50.0);
+    for _ in 0..500 {
+        // AccECN counts every packet that arrives (RFC 9768 section 3.2).
+        path.prague.on_marks(&Marks { delivered: 0, ..Marks::new(path.now, 3 * SEGMENT, true) });
+        path.ack(true);
+    }
+    assert_eq!(path.alpha(), 1.0);
+}
+
+#[test]
 fn alpha_begins_with_one_and_follows_the_marked_share_by_a_sixteenth_each_virtual_rtt() {
     let mut path = Path::new(10, 50.0);
     path.acks(Span::from_millis(100), |_| false);
