@@ -21,11 +21,13 @@ from windlass_lab.papers.coexistence import (
     plan,
     runs,
     scenario,
+    simulate,
 )
 from windlass_lab.papers.coexistence.catalogue import CELLS, JUDGED
 from windlass_lab.papers.coexistence.effects import effects
 from windlass_lab.papers.coexistence.named import FIRST_RESULT, NAMED
 from windlass_lab.papers.coexistence.plan import Cell, Path
+from windlass_lab.sweeps.keep import kept
 
 # A simulator of 2025: rates by weight, and no Prague or BBRv3.
 FAKE = """
@@ -266,6 +268,26 @@ def test_a_matrix_grows_part_by_part(simulator, tmp_path):
     assert more == 6 * 3 + 6
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     assert {"reno+vegas", "cubic+vegas"} <= {n.partition("-fifo1")[0] for n in results["summaries"]}
+
+
+def test_a_cluster_gives_the_runs_of_this_machine():
+    distributed = pytest.importorskip("distributed", reason="windlass-lab[cluster]")
+    native = pytest.importorskip("windlass_lab._native", reason="scripts/build-native builds it")
+    wanted = [
+        (Cell(Path("fifo1", 4, 5), "reno", name), seed) for name in ("cubic", "") for seed in (1, 2)
+    ]
+    found = {}
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+    ) as cluster:
+        for cell, seed, figures in simulate.on_cluster(wanted, cluster.scheduler_address):
+            found[cell, seed] = runs.read(cell.name, figures, len(cell.contenders))
+    assert set(found) == set(wanted)
+    cell, seed = wanted[1]
+    text = scenario.text(cell)
+    summary, _ = native.simulate("x", text, [], seed, None, "none", None, None)
+    alone = kept(json.loads(summary), runs.keys(2))
+    assert found[cell, seed] == runs.read(cell.name, alone, 2)
 
 
 def test_the_cluster_is_for_this_study_alone(simulator, capsys):

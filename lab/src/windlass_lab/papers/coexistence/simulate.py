@@ -60,7 +60,7 @@ def simulate(wanted: Wanted, request: Request, store: RunLines[Run]) -> None:
 def _figures(wanted: Wanted, request: Request) -> Iterator[tuple[Cell, int, Mapping]]:
     """The figures of each run, as they come."""
     if request.scheduler:
-        yield from _on_cluster(wanted, request.scheduler)
+        yield from on_cluster(wanted, request.scheduler)
         return
     requests = (document(cell, seed) for cell, seed in wanted)
     found = batch.summaries(request.windlass.path, requests, len(wanted), request.jobs)
@@ -98,7 +98,10 @@ class Runner:
         return {"run": point.run} | kept(json.loads(summary), point.keep)
 
 
-def _on_cluster(wanted: Wanted, scheduler: str) -> Iterator[tuple[Cell, int, Mapping]]:
+def on_cluster(wanted: Wanted, scheduler: str) -> Iterator[tuple[Cell, int, Mapping]]:
+    """The figures of each run on the workers of a Dask scheduler, in the order in which they come.
+    Raises `LabError` as `run_on_cluster` does.
+    """
     points = (
         Point(number, seed, scenario.text(cell), runs.keys(len(cell.contenders)))
         for number, (cell, seed) in enumerate(wanted)
