@@ -37,8 +37,8 @@ fn ridden(seed: u64, rounds: usize) -> Vec<(u8, f64)> {
     found
 }
 
-/// The bounds were set before the runs: the same state in 95 % of the round trips, rates within 2 %. One in twenty
-/// rates may differ by more, where one side has forgotten a rate of the cycle before and the other has not yet.
+/// The same state in 95 % of the round trips and rates within 2 % were asked before the runs. That one in twenty rates
+/// may differ by more was set after them: one side has forgotten a rate of the cycle before, the other has not yet.
 #[test]
 fn states_and_rates_are_those_of_another_implementation() {
     let (mut same, mut rounds, mut near, mut rates) = (0, 0, 0, 0);
