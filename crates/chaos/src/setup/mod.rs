@@ -116,13 +116,10 @@ impl Setup {
         }
         apps[0].early_start |= opening == Opening::Established;
         apps[1].early_start = opening != Opening::Handshake;
-        let calm = start + Span::from_micros(spread(&mut rng, 50_000, 600_000_000));
+        let calm = draw_calm(&mut rng, start);
         let wild = rng.chance(0.85);
-        let mut path = || PathSetup::draw(&mut rng, start, wild);
-        let mut paths = [path(), path()];
-        if configs.iter().any(config::is_accurate) {
-            paths.iter_mut().for_each(|path| path.draw_for_accurate(&mut accurate, wild));
-        }
+        let mut paths = [(); 2].map(|()| PathSetup::draw(&mut rng, start, wild));
+        draw_for_accurate(&mut accurate, &configs, &mut paths, wild);
         let legs = match proxies.is_empty() {
             true => vec![paths],
             false => proxy::legs(&mut proxy_rng, start, &proxies, paths),
@@ -145,6 +142,17 @@ impl Setup {
     pub(crate) fn paths(&self) -> impl Iterator<Item = &PathSetup> {
         self.legs.iter().flatten()
     }
+}
+
+/// Marks, and changes of ECN, where an end asks for AccECN.
+fn draw_for_accurate(rng: &mut Rng, ends: &[Config; 2], paths: &mut [PathSetup; 2], wild: bool) {
+    if ends.iter().any(config::is_accurate) {
+        paths.iter_mut().for_each(|path| path.draw_for_accurate(rng, wild));
+    }
+}
+
+fn draw_calm(rng: &mut Rng, start: Time) -> Time {
+    start + Span::from_micros(spread(rng, 50_000, 600_000_000))
 }
 
 /// Near nothing, or where the millisecond clock of the timestamps wraps.
