@@ -111,7 +111,7 @@ def test_the_front_page_can_be_written_again(everything, tmp_path, capsys):
 
 def test_a_figure_that_differs_ends_with_status_1(everything, monkeypatch, tmp_path):
     monkeypatch.setenv("FAKE_WINDLASS", "unfair")
-    monkeypatch.setattr(cli, "all_papers", lambda: [cli.ENTRIES["new-ecn"].paper])
+    monkeypatch.setattr(cli, "papers_of_all", lambda: [cli.ENTRIES["new-ecn"].paper])
     status, _, page = everything("--sim", "--quick")
     assert status == 1 and 'class="badge fail"' in page
     results = json.loads((tmp_path / "out" / "new-ecn" / "results.json").read_text())
