@@ -32,7 +32,7 @@ CONTENDERS: Mapping[str, Contender] = {
         Contender("cubic", "CUBIC"),
         Contender("new-ecn", "New-ECN"),
         Contender("dctcp", "DCTCP", {"ecn": True, "receiver.echo": "dctcp"}),
-        Contender("prague", "Prague", {"ecn": True, "receiver.echo": "dctcp"}),
+        Contender("prague", "Prague", {"accecn": True}),
         Contender("bbr", "BBRv1", {"ecn": False}),
         Contender("bbr3", "BBRv3", {"ecn": False}),
         Contender("vegas", "Vegas"),
