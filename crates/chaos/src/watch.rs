@@ -352,13 +352,15 @@ fn check_sizes(run: &Run, now: &Connection) -> Result<(), String> {
     Ok(())
 }
 
-/// RFC 3168 §6.1.1, §6.1.4, §6.1.5, §6.1.6.
+/// RFC 3168 §6.1.1, §6.1.4, §6.1.5, §6.1.6; RFC 9331 §4.1: Prague's codepoint is ECT(1).
 fn check_ecn(run: &Run, now: &Connection) -> Result<(), String> {
     if run.ecn == Ecn::NotEct {
         return Ok(());
     }
     let (first, ecn) = (&run.first, run.ecn);
-    ensure!(ecn == Ecn::Ect0, "{ecn:?} sent");
+    let is_for_low_latency = now.config().congestion.name() == "prague";
+    let capable = if is_for_low_latency { Ecn::Ect1 } else { Ecn::Ect0 };
+    ensure!(ecn == capable, "{ecn:?} sent");
     ensure!(now.ecn_negotiated(), "ECT without ECN");
     let accurate = now.accurate_ecn();
     ensure!(accurate.is_none_or(|state| state.sends_ect), "ECT although the path changes ECN");
@@ -389,7 +391,10 @@ fn check_codec(segment: &Segment) -> Result<(), String> {
 /// Invariants of a connection after every call.
 pub(crate) fn check_state(connection: &Connection) -> Result<(), String> {
     let (cwnd, mss) = (connection.cwnd(), connection.mss());
-    ensure!(cwnd.is_finite() && cwnd >= f64::from(mss), "cwnd is {cwnd}, the MSS {mss}");
+    // Prague's window may be less than a segment; its flight may not.
+    let may_be_less = connection.config().congestion.name() == "prague";
+    let least = if may_be_less { f64::MIN_POSITIVE } else { f64::from(mss) };
+    ensure!(cwnd.is_finite() && cwnd >= least, "cwnd is {cwnd}, the MSS {mss}");
     let slope = connection.trace_value("slope").unwrap_or(0.0);
     ensure!(slope.is_finite() && slope >= 0.0, "the slope is {slope}");
     let (config, rto) = (connection.config(), connection.rto());
