@@ -139,7 +139,8 @@ fn transfer(config: Config, every: u32, bytes: u64, change: impl FnOnce(&mut Pai
 
 #[test]
 fn the_sender_knows_every_mark_and_every_byte_that_the_receiver_has_counted() {
-    for controller in crate::cc::NAMES.iter().filter(|name| **name != "none") {
+    // Packets of BBR version 3 are Not-ECT.
+    for controller in crate::cc::NAMES.iter().filter(|name| !["none", "bbr3"].contains(name)) {
         for every in [1, 2, 3, 10] {
             let pair = transfer(end('a', controller), every, 300_000, |_| {});
             let sender = pair.a.connection.accurate_ecn().expect("AccECN");
