@@ -28,6 +28,8 @@ pub(super) struct Pacer {
     begun: Time,
     /// Bytes that the current burst may still send.
     left: u64,
+    /// Data waits until `due`, held back by nothing else.
+    holds_back: bool,
 }
 
 /// A rate: `bytes` per `span_ns`.
@@ -54,7 +56,8 @@ impl Rate {
 pub(super) struct Pace {
     rate: Rate,
     burst: u64,
-    /// A timer that is late by this time, or by half a burst's, does not reduce the rate.
+    /// A timer that is late by this time, or by half a burst's, does not reduce the rate. Data that comes late for
+    /// another reason, such as a full window, does not go out in a larger burst.
     made_up: Span,
 }
 
@@ -92,15 +95,23 @@ impl Pacer {
 
     fn sent(&mut self, now: Time, bytes: u64, pace: &Pace) {
         if self.may_begin(now) {
-            // A late timer does not reduce the rate: up to half a burst's time is made up for.
-            let made_up = (pace.rate.time_of(pace.burst) / 2).max(pace.made_up);
-            let late = now.saturating_since(self.due).min(made_up);
-            self.due = Time::from_nanos(now.as_nanos() - late.as_nanos());
+            if self.begun != now {
+                self.take_lateness(now, pace);
+            }
             self.begun = now;
             self.left = pace.burst;
         }
         self.due += pace.rate.time_of(bytes);
         self.left = self.left.saturating_sub(bytes);
+    }
+
+    /// A late timer does not reduce the rate: up to half a burst's time is made up for, or what `pace` says.
+    fn take_lateness(&mut self, now: Time, pace: &Pace) {
+        let half = pace.rate.time_of(pace.burst) / 2;
+        let made_up = if self.holds_back { half.max(pace.made_up) } else { half };
+        let late = now.saturating_since(self.due).min(made_up);
+        self.due = Time::from_nanos(now.as_nanos() - late.as_nanos());
+        self.holds_back = false;
     }
 }
 
@@ -180,7 +191,8 @@ impl Connection {
         let Some(pace) = self.pace() else { return Some(max) };
         let left = self.pacer.left(now, &pace);
         if left == 0 {
-            if self.waits_for_pacer() {
+            self.pacer.holds_back = self.waits_for_pacer();
+            if self.pacer.holds_back {
                 self.timers.wait = Deadline::at(self.pacer.due);
             }
             return None;
@@ -234,6 +246,7 @@ mod tests {
         for step in 0..100_000 / step_us {
             let now = Time::ZERO + Span::from_secs(1) + Span::from_micros(step * step_us);
             let mut at_once = 0;
+            pacer.holds_back = true;
             while pacer.left(now, pace) > 0 {
                 let bytes = pacer.left(now, pace).min(run);
                 pacer.sent(now, bytes, pace);
@@ -317,7 +330,7 @@ mod tests {
     #[test]
     fn what_remains_of_a_burst_ends_with_its_time() {
         let (begun, now) = (Time::ZERO, Time::ZERO + Span::from_millis(5));
-        let pacer = Pacer { due: begun, begun, left: 500 };
+        let pacer = Pacer { due: begun, begun, left: 500, holds_back: false };
         assert!(!pacer.may_begin(begun), "the burst goes on");
         assert!(pacer.may_begin(now));
     }
