@@ -51,6 +51,26 @@ fn transfer(client: Config, server: Config) -> (Network, [ConnectionId; 2], Vec<
     (network, [client, server], packets, marked)
 }
 
+/// The engine's default leaves the flags out of the third SYN-ACK (RFC 9768 §3.1.2), which would mean no agreement.
+#[test]
+fn every_repeated_syn_ack_agrees_on_accecn() {
+    let mut network = Network::new(2);
+    network.host(2).listen(accurate(), 4).expect("free");
+    let mut lost = 0;
+    network.passes = Box::new(move |packet| {
+        let is_answer = packet.from == address(2) && is_syn(&packet.bytes);
+        lost += u32::from(is_answer && lost < 4);
+        !is_answer || lost == 4
+    });
+    let now = network.now;
+    let client = network.host(1).connect(now, address(2), accurate()).expect("new");
+    network.run(Span::from_secs(60));
+    let server = network.host(2).accept().expect("complete");
+    assert!(accurate_ecn(&mut network, 1, client).is_some());
+    let data = pattern(10_000);
+    assert!(network.transfer((2, server), (1, client), &data) == data);
+}
+
 fn accurate_ecn(network: &mut Network, host: u8, id: ConnectionId) -> Option<AccurateEcn> {
     network.host(host).stream(id).expect("there").connection().accurate_ecn()
 }
