@@ -23,7 +23,8 @@ extern "C" {
 #define SOL_TOU 0x746f
 #define TOU_INFO 1     /* struct tou_info, similar to TCP_INFO; read only */
 #define TOU_ECN 2      /* int: offer ECN (RFC 3168); a listener accepts offers without it */
-#define TOU_ECN_ECHO 3 /* int: 0: echo CE until CWR; 1: echo each CE mark once, for New-ECN */
+#define TOU_ECN_ECHO 3 /* int: 0: echo CE until CWR; 1: echo each CE mark once, for New-ECN;
+                        * 2: AccECN (RFC 9768) with peers that have it, else as 0 */
 #define TOU_NONBLOCK 4 /* int: O_NONBLOCK of the descriptor, as with fcntl(2) */
 #define TOU_QLOG 5     /* text: a folder in which each connection writes a file of qlog; empty: none.
                         * Set it before bind, connect and listen; write only */

@@ -234,7 +234,11 @@ fn get_of_tou(socket: &Arc<Socket>, name: c_int) -> Result<Value> {
             return Ok(Value::Info(Box::new(info)));
         }
         TOU_ECN => settings.options.ecn.into(),
-        TOU_ECN_ECHO => (settings.options.ecn_echo == EcnEcho::OncePerCe).into(),
+        TOU_ECN_ECHO => match settings.options.ecn_echo {
+            EcnEcho::OncePerCe => int(1),
+            EcnEcho::Accurate => int(2),
+            _ => int(0),
+        },
         TOU_NONBLOCK => socket.descriptor().is_nonblocking().into(),
         TOU_RETRIES => int(retries(&settings).1.into()),
         _ => return Err(Errno(libc::ENOPROTOOPT)),
@@ -373,6 +377,7 @@ fn set_of_tou(socket: &Arc<Socket>, name: c_int, bytes: &[u8]) -> Result<()> {
             let echo = match read_int(bytes)? {
                 0 => EcnEcho::UntilCwr,
                 1 => EcnEcho::OncePerCe,
+                2 => EcnEcho::Accurate,
                 _ => return Err(Errno(libc::EINVAL)),
             };
             require_idle(socket)?;

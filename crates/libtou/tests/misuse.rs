@@ -6,7 +6,7 @@ use common::{Api, Outcome, loopback, set_nonblocking, wait_for};
 use libc::{c_int, socklen_t};
 use std::mem::size_of;
 use std::ptr::{null, null_mut};
-use tou::abi::{SOL_TOU, TOU_RETRIES};
+use tou::abi::{SOL_TOU, TOU_ECN_ECHO, TOU_RETRIES};
 
 /// A name, and a function that makes calls and returns their results.
 type Case = (&'static str, fn(Api) -> Vec<Outcome>);
@@ -407,4 +407,17 @@ fn retries_of_data_are_an_option_of_tou() {
     assert_eq!(got, [15, invalid, invalid, 0, 0]);
     let fixed = with_listener(Api::Tou, |fd| vec![Api::Tou.set(fd, option, 3)]);
     assert_eq!(fixed, [-i64::from(libc::EISCONN)]);
+}
+
+#[test]
+fn marks_are_echoed_in_one_of_three_ways() {
+    let option = (SOL_TOU, TOU_ECN_ECHO);
+    let got = with_socket(Api::Tou, |fd| {
+        let mut got = vec![Api::Tou.get(fd, option)];
+        for echo in [1, 2, 3] {
+            got.extend([Api::Tou.set(fd, option, echo), Api::Tou.get(fd, option)]);
+        }
+        got
+    });
+    assert_eq!(got, [0, 0, 1, 0, 2, -i64::from(libc::EINVAL), 2]);
 }

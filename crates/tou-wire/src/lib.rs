@@ -12,6 +12,7 @@
 //! # Ok::<(), wire::ParseError>(())
 //! ```
 
+mod accecn;
 mod session;
 
 pub use session::SessionPeer;
@@ -92,6 +93,9 @@ impl std::error::Error for ParseError {}
 /// Parses a datagram. Returns the segment and the offset of its payload, which extends to the end of
 /// the datagram.
 ///
+/// [`Flags::AE`] is valid only on a connection that has agreed on AccECN; others drop such a segment. A SYN has
+/// it by an option.
+///
 /// # Errors
 ///
 /// [`ParseError`] if the datagram is not a valid segment of this version.
@@ -126,8 +130,10 @@ pub fn parse_session(datagram: &[u8]) -> Result<(SessionPeer, Segment, usize), P
 fn parse_fields(datagram: &[u8]) -> Result<(Segment, usize), ParseError> {
     let fixed: &[u8; MIN_HEADER_LEN] =
         datagram.first_chunk().ok_or(ParseError::Header(WireError::Truncated))?;
-    // The low bits of byte 12 and the high bit of byte 13 are reserved.
-    if fixed[12] & 0x0f != 0 || fixed[13] & 0x80 != 0 {
+    let header_flags = flags_from_wire(fixed[13]);
+    let is_syn = header_flags.contains(Flags::SYN);
+    // The low bits of byte 12 are reserved, and on a SYN the high bit of byte 13.
+    if fixed[12] & 0x0f != 0 || (is_syn && header_flags.contains(Flags::AE)) {
         return Err(ParseError::Version);
     }
     // The data offset counts words of four bytes, as in RFC 9293 §3.1.
@@ -138,12 +144,13 @@ fn parse_fields(datagram: &[u8]) -> Result<(Segment, usize), ParseError> {
     let options = datagram.get(MIN_HEADER_LEN..header_len);
     let options = options.ok_or(ParseError::Header(WireError::Truncated))?;
     let payload_len = datagram.len() - header_len;
+    let parsed = parse_options(options).map_err(ParseError::Header)?;
     let segment = Segment {
         seq: SeqNumber(be32(fixed, 0)),
         ack: SeqNumber(be32(fixed, 8)),
-        flags: flags_from_wire(fixed[13]),
+        flags: if is_syn { accecn::flags_of_syn(header_flags, options) } else { header_flags },
         window: u16::from_be_bytes([fixed[14], fixed[15]]),
-        options: parse_options(options).map_err(ParseError::Header)?,
+        options: parsed,
         payload_len: u32::try_from(payload_len)
             .map_err(|_| ParseError::Header(WireError::TooLong))?,
     };
@@ -153,19 +160,36 @@ fn parse_fields(datagram: &[u8]) -> Result<(Segment, usize), ParseError> {
 /// Writes the segment's header to the beginning of `out`. Returns its length in bytes: 16 plus
 /// [`Options::wire_len`].
 ///
+/// A SYN or SYN-ACK whose flags AE, CWR and ECE are AccECN's has an option of 8 bytes for them in place of
+/// SACK blocks and AccECN's own.
+///
 /// # Panics
 ///
 /// If `out` is shorter than the header; [`MAX_HEADER_LEN`] is always enough.
 #[inline]
 pub fn emit(segment: &Segment, out: &mut [u8]) -> usize {
-    let header_len = MIN_HEADER_LEN + emit_options(&segment.options, &mut out[MIN_HEADER_LEN..]);
+    let (flags, options_len) = if accecn::has_option(segment.flags) {
+        emit_with_accecn(segment, &mut out[MIN_HEADER_LEN..])
+    } else {
+        (segment.flags, emit_options(&segment.options, &mut out[MIN_HEADER_LEN..]))
+    };
+    let header_len = MIN_HEADER_LEN + options_len;
     out[0..4].copy_from_slice(&segment.seq.0.to_be_bytes());
     out[4..8].copy_from_slice(&COOKIE.to_be_bytes());
     out[8..12].copy_from_slice(&segment.ack.0.to_be_bytes());
     out[12] = (header_len as u8 / 4) << 4;
-    out[13] = flags_to_wire(segment.flags);
+    out[13] = flags_to_wire(flags);
     out[14..16].copy_from_slice(&segment.window.to_be_bytes());
     header_len
+}
+
+/// Writes the options of a SYN or SYN-ACK with AccECN's flags. Returns the flags in the header, and the length of the
+/// options.
+#[cold]
+fn emit_with_accecn(segment: &Segment, out: &mut [u8]) -> (Flags, usize) {
+    let others = emit_options(&accecn::options_beside(&segment.options), out);
+    let len = others + accecn::emit_option(segment.flags, &mut out[others..]);
+    (accecn::flags_beside_option(segment.flags), len)
 }
 
 /// Writes the header of a segment of a session's connection, prefix included. Returns its length in
@@ -204,15 +228,15 @@ pub fn emit_to(peer: &SocketAddr, segment: &Segment, out: &mut [u8]) -> usize {
     }
 }
 
-/// ToU has no URG flag, so ECE and CWR stand one bit lower than in TCP. It has no AE either: an offer of AccECN
-/// arrives as one of classic ECN.
+/// ToU has no URG flag, so ECE, CWR and AE stand one bit lower than in TCP.
 fn flags_to_wire(flags: Flags) -> u8 {
-    let bits = flags.bits() as u8;
-    bits & 0x1f | (bits & 0xc0) >> 1
+    let bits = flags.bits();
+    (bits & 0x1f | (bits & 0x1c0) >> 1) as u8
 }
 
 fn flags_from_wire(bits: u8) -> Flags {
-    Flags::from_bits_retain((bits & 0x1f | (bits & 0x60) << 1).into())
+    let bits = u16::from(bits);
+    Flags::from_bits_retain(bits & 0x1f | (bits & 0xe0) << 1)
 }
 
 fn be32(bytes: &[u8; MIN_HEADER_LEN], at: usize) -> u32 {

@@ -1,6 +1,6 @@
 use super::*;
 use proptest::prelude::*;
-use windlass_tcp::{SackBlocks, Timestamps};
+use windlass_tcp::{AccEcnOption, AccEcnOrder, SackBlocks, Timestamps};
 
 fn options() -> impl Strategy<Value = Options> {
     (
@@ -31,12 +31,12 @@ fn options() -> impl Strategy<Value = Options> {
 proptest! {
     #[test]
     fn a_segment_survives_the_wire(
-        seq: u32, ack: u32, flags: u8, window: u16, options in options(), payload_len in 0..1456usize
+        seq: u32, ack: u32, flags in 0..512_u16, window: u16, options in options(), payload_len in 0..1456usize
     ) {
-        let segment = Segment {
+        let mut segment = Segment {
             seq: SeqNumber(seq),
             ack: SeqNumber(ack),
-            flags: Flags::from_bits_retain(flags.into()) - Flags::URG,
+            flags: Flags::from_bits_retain(flags) - Flags::URG,
             window,
             options,
             payload_len: payload_len as u32,
@@ -44,6 +44,10 @@ proptest! {
         let mut datagram = [0; MAX_HEADER_LEN + 1456];
         let header_len = emit(&segment, &mut datagram);
         let datagram = &datagram[..header_len + payload_len];
+        if segment.flags.contains(Flags::SYN) && datagram.windows(4).any(|at| at == b"ToUA") {
+            // AccECN's option takes their place.
+            segment.options.sack = SackBlocks::default();
+        }
         prop_assert_eq!(kind(datagram), Kind::Segment);
         prop_assert_eq!(parse(datagram), Ok((segment, header_len)));
     }
@@ -89,9 +93,93 @@ fn each_reason_for_rejection_has_its_error() {
     assert_eq!(parse(&header[..15]), Err(ParseError::Header(WireError::Truncated)));
     assert_eq!(changed(4, 0), ParseError::Cookie);
     assert_eq!(changed(12, 0x41), ParseError::Version);
-    assert_eq!(changed(13, 0x80), ParseError::Version);
+    assert_eq!(changed(13, 0x82), ParseError::Version, "AE on a SYN");
     assert_eq!(changed(12, 0x30), ParseError::Header(WireError::HeaderLength));
     assert_eq!(changed(12, 0x50), ParseError::Header(WireError::Truncated));
+}
+
+/// A header with these flags and options, as an end without Windlass's codec writes it.
+fn by_hand(flags: u8, options: &[u8]) -> Vec<u8> {
+    let mut header = vec![0, 0, 0, 7, 0x71, 0x94, 0xb3, 0x2e, 0, 0, 0, 9, 0, flags, 0xff, 0xff];
+    header.extend_from_slice(options);
+    header[12] = (header.len() as u8 / 4) << 4;
+    header
+}
+
+fn parsed_flags(flags: u8, options: &[u8]) -> Flags {
+    parse(&by_hand(flags, options)).expect("a segment").0.flags
+}
+
+const ACE: Flags = Flags::AE.union(Flags::CWR).union(Flags::ECE);
+
+/// docs/reference/tou-protocol.md, "AccECN".
+#[test]
+fn accecn_is_an_option_on_syn_and_syn_ack_and_a_bit_later() {
+    let emitted = |flags| {
+        let segment = Segment { seq: SeqNumber(7), ack: SeqNumber(9), flags, ..Segment::default() };
+        let segment = Segment { window: 0xffff, ..segment };
+        let mut out = [0; MAX_HEADER_LEN];
+        let len = emit(&segment, &mut out);
+        out[..len].to_vec()
+    };
+    let option = |number| [253, 7, 0x54, 0x6f, 0x55, 0x41, number, 1];
+    assert_eq!(emitted(Flags::SYN | ACE), by_hand(0b0110_0010, &option(7)));
+    let syn_ack = Flags::SYN | Flags::ACK;
+    assert_eq!(emitted(syn_ack | Flags::CWR), by_hand(0b0001_0010, &option(2)));
+    assert_eq!(emitted(syn_ack | Flags::AE | Flags::CWR), by_hand(0b0001_0010, &option(6)));
+    assert_eq!(emitted(Flags::ACK | Flags::AE | Flags::ECE), by_hand(0b1011_0000, &[]));
+    // Classic ECN and none are as in a version without AccECN.
+    assert_eq!(emitted(Flags::SYN | Flags::CWR | Flags::ECE), by_hand(0b0110_0010, &[]));
+    assert_eq!(emitted(syn_ack | Flags::ECE), by_hand(0b0011_0010, &[]));
+    assert_eq!(emitted(syn_ack), by_hand(0b0001_0010, &[]));
+}
+
+#[test]
+fn the_option_with_all_others_of_a_syn_fills_the_room_at_most() {
+    let accecn = Some(AccEcnOption::new(AccEcnOrder::Ect0First, &[1, 0, 1]));
+    let timestamps = Some(Timestamps { value: 1, echo_reply: 2 });
+    let mut sack = SackBlocks::default();
+    sack.push(SeqNumber(1), SeqNumber(2));
+    let all = Options {
+        mss: Some(1456),
+        window_scale: Some(7),
+        sack_permitted: true,
+        timestamps,
+        sack,
+        accecn,
+    };
+    let segment =
+        Segment { flags: Flags::SYN | Flags::ACK | Flags::CWR, options: all, ..Segment::default() };
+    let mut out = [0; MAX_HEADER_LEN];
+    let len = emit(&segment, &mut out);
+    let (parsed, _) = parse(&out[..len]).expect("a segment");
+    assert_eq!(parsed.flags, segment.flags);
+    assert_eq!(parsed.options, Options { sack: SackBlocks::default(), accecn: None, ..all });
+}
+
+#[test]
+fn without_the_option_no_flags_of_a_syn_mean_accecn() {
+    // CWR alone, ECE alone; on a SYN-ACK CWR alone, and the SYN's flags reflected.
+    for (flags, bare) in [(0x42, 0x02), (0x22, 0x02), (0x52, 0x12), (0x72, 0x12)] {
+        assert_eq!(parsed_flags(flags, &[]), parsed_flags(bare, &[]), "{flags:#x}");
+        // Options that are similar: another identifier, another length, behind the end of options.
+        for similar in [
+            [253, 7, 0x54, 0x6f, 0x55, 0x42, 7, 1],
+            [253, 6, 0x54, 0x6f, 0x55, 0x41, 1, 1],
+            [253, 8, 0x54, 0x6f, 0x55, 0x41, 7, 7],
+            [0, 253, 7, 0x54, 0x6f, 0x55, 0x41, 7],
+        ] {
+            assert_eq!(parsed_flags(flags, &similar), parsed_flags(bare, &[]), "{similar:?}");
+        }
+    }
+}
+
+#[test]
+fn the_last_option_counts_and_its_high_bits_do_not() {
+    let twice = [253, 7, 0x54, 0x6f, 0x55, 0x41, 7, 1, 253, 7, 0x54, 0x6f, 0x55, 0x41, 0xfa, 0];
+    assert_eq!(parsed_flags(0x12, &twice), Flags::SYN | Flags::ACK | Flags::CWR);
+    // On later segments it has no meaning.
+    assert_eq!(parsed_flags(0x10, &twice), Flags::ACK);
 }
 
 #[test]

@@ -46,7 +46,9 @@ pub struct Options {
     /// `net.ipv4.tcp_ecn = 2`. Default: off.
     pub ecn: bool,
     /// How the receiver echoes CE marks. A peer with New-ECN needs
-    /// [`OncePerCe`](EcnEcho::OncePerCe), one with DCTCP [`Dctcp`](EcnEcho::Dctcp). Default: [`UntilCwr`](EcnEcho::UntilCwr).
+    /// [`OncePerCe`](EcnEcho::OncePerCe), one with DCTCP [`Dctcp`](EcnEcho::Dctcp).
+    /// [`Accurate`](EcnEcho::Accurate) is AccECN (RFC 9768) if both ends have it, and else `UntilCwr`.
+    /// Default: [`UntilCwr`](EcnEcho::UntilCwr).
     pub ecn_echo: EcnEcho,
     /// Spread data over the round trip, with bursts of at most one millisecond's data. It takes more
     /// than its share beside a kernel's TCP that does not pace. Default: off, as in Linux without the

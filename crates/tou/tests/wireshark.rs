@@ -9,7 +9,9 @@ use std::process::Command;
 use windlass_base::{Ecn, Rng};
 use windlass_tcp::segment::ip::{Addresses, IPV4_HEADER_LEN, IpHeader};
 use windlass_tcp::segment::wire::WireError;
-use windlass_tcp::{Flags, Options, SackBlocks, Segment, SeqNumber, Timestamps};
+use windlass_tcp::{
+    AccEcnOption, AccEcnOrder, Flags, Options, SackBlocks, Segment, SeqNumber, Timestamps,
+};
 use windlass_tou::wire::{self, ParseError};
 
 const CLIENT: (Ipv4Addr, u16) = (Ipv4Addr::new(192, 0, 2, 1), 50000);
@@ -166,6 +168,36 @@ fn the_connection_of_the_page_reads_like_one_of_tcp() {
     assert_eq!(capture.tshark(&["-Y", "_ws.expert && tou.flags.reset == 0"]), "");
 }
 
+/// docs/reference/tou-protocol.md, "AccECN".
+#[test]
+fn accecn_is_shown_as_an_option_a_flag_and_counters() {
+    if !has_tshark() {
+        return;
+    }
+    let counters = AccEcnOption::new(AccEcnOrder::Ect1First, &[1, 1448, 3000]);
+    let segments = [
+        Segment { flags: Flags::SYN | Flags::AE | Flags::CWR | Flags::ECE, ..Segment::default() },
+        Segment { flags: Flags::SYN | Flags::ACK | Flags::CWR, ..Segment::default() },
+        Segment {
+            flags: Flags::ACK | Flags::AE | Flags::ECE,
+            options: Options { accecn: Some(counters), ..Options::default() },
+            ..Segment::default()
+        },
+    ];
+    let capture =
+        Capture::new("accecn", &segments.map(|segment| (Client, datagram(&segment, b""))));
+    let counters = ["ee0b", "eceb", "ee1b"].map(|name| format!("tou.options.acc_ecn.{name}"));
+    let [ee0b, eceb, ee1b] = &counters;
+    let names = ["tou.flags", "tou.options.acc_ecn.flags", ee0b, eceb, ee1b, "tou.reserved.set"];
+    let expected = [
+        ["0x62", "7", "", "", "", ""],
+        ["0x12", "2", "", "", "", ""],
+        ["0xb0", "", "3000", "1448", "1", ""],
+    ];
+    assert_eq!(capture.fields(&names, &[]), expected);
+    assert!(capture.tshark(&["-Y", "tou.flags.ae == 1"]).contains("[ACK, ECE, AE]"));
+}
+
 #[test]
 fn other_protocols_are_left_to_their_dissectors() {
     if !has_tshark() {
@@ -263,7 +295,7 @@ fn strange_datagram(rng: &mut Rng) -> Vec<u8> {
     let segment = Segment {
         seq: SeqNumber(some(1.0).unwrap_or(0)),
         ack: SeqNumber(some(1.0).unwrap_or(0)),
-        flags: Flags::from_bits_retain(some(1.0).unwrap_or(0) as u16 & 0xff) - Flags::URG,
+        flags: Flags::from_bits_retain(some(1.0).unwrap_or(0) as u16 & 0x1ff) - Flags::URG,
         window: some(1.0).unwrap_or(0) as u16,
         options: Options {
             mss: some(0.3).map(|bits| bits as u16),

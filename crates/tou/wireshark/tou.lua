@@ -42,14 +42,18 @@ local f = {
     sack_count = ProtoField.uint8("tou.options.sack.count", "SACK blocks"),
     tsval = ProtoField.uint32("tou.options.timestamp.tsval", "Timestamp value"),
     tsecr = ProtoField.uint32("tou.options.timestamp.tsecr", "Timestamp echo reply"),
+    acc_ecn_flags = ProtoField.uint8("tou.options.acc_ecn.flags", "AE, CWR, ECE", base.DEC, nil, 0x07),
+    acc_ecn_ee0b = ProtoField.uint24("tou.options.acc_ecn.ee0b", "ECT(0) bytes"),
+    acc_ecn_eceb = ProtoField.uint24("tou.options.acc_ecn.eceb", "CE bytes"),
+    acc_ecn_ee1b = ProtoField.uint24("tou.options.acc_ecn.ee1b", "ECT(1) bytes"),
     len = ProtoField.uint32("tou.len", "Segment Len"),
     segments = ProtoField.uint32("tou.segments", "Segments in this datagram"),
     payload = ProtoField.bytes("tou.payload", "Payload"),
 }
 
--- From the most significant bit, which is reserved, to the least significant.
+-- From the most significant bit to the least significant.
 local FLAGS = {
-    { "res", "Reserved", 0x80, "RES" },
+    { "ae", "Accurate ECN", 0x80, "AE" },
     { "cwr", "Congestion Window Reduced", 0x40, "CWR" },
     { "ece", "ECN-Echo", 0x20, "ECE" },
     { "ack", "Acknowledgment", 0x10, "ACK" },
@@ -155,7 +159,20 @@ local OPTIONS = {
     [4] = { name = "SACK permitted", len = 2 },
     [5] = { name = "SACK" },
     [8] = { name = "Timestamps", len = 10 },
+    [172] = { name = "AccECN counters, ECT(0) first" },
+    [174] = { name = "AccECN counters, ECT(1) first" },
 }
+
+-- The fields of the options 172 and 174 (RFC 9768 section 3.2.3), of 24 bits each.
+local COUNTERS = {
+    [172] = { f.acc_ecn_ee0b, f.acc_ecn_eceb, f.acc_ecn_ee1b },
+    [174] = { f.acc_ecn_ee1b, f.acc_ecn_eceb, f.acc_ecn_ee0b },
+}
+
+-- Whether an option is the one by which a SYN asks for AccECN, and a SYN-ACK agrees.
+local function is_acc_ecn(tvb, option)
+    return option.kind == 253 and option.len == 7 and tvb(option.at + 2, 4):uint() == 0x546F5541
+end
 
 local function has_right_len(option)
     local known = OPTIONS[option.kind]
@@ -193,6 +210,12 @@ local SHORT = {
     end,
 }
 
+local function add_counters(tvb, item, option)
+    for index, field in ipairs(COUNTERS[option.kind]) do
+        if 2 + 3 * index <= option.len then item:add(field, tvb(option.at - 1 + 3 * index, 3)) end
+    end
+end
+
 local function add_option(tvb, tree, option, context)
     local known = OPTIONS[option.kind]
     local name = known and known.name or ("Unknown option " .. option.kind)
@@ -212,6 +235,11 @@ local function add_option(tvb, tree, option, context)
     elseif option.kind == 8 then
         item:add(f.tsval, tvb(option.at + 2, 4))
         item:add(f.tsecr, tvb(option.at + 6, 4))
+    elseif COUNTERS[option.kind] then
+        add_counters(tvb, item, option)
+    elseif is_acc_ecn(tvb, option) then
+        item:set_text("AccECN")
+        item:add(f.acc_ecn_flags, tvb(option.at + 6, 1))
     end
 end
 
@@ -287,7 +315,7 @@ local function add_flags(tvb, tree, header)
     for _, flag in ipairs(FLAGS) do
         item:add(f["flag_" .. flag[1]], range)
     end
-    if header.reserved ~= 0 or header.flags >= 0x80 then
+    if header.reserved ~= 0 or (header.syn and header.flags >= 0x80) then
         item:add_proto_expert_info(e.version)
     end
     if header.reset then

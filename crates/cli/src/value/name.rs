@@ -65,15 +65,16 @@ pub(crate) fn parse_rto_rule(text: &str) -> Result<RtoRule, String> {
 }
 
 pub(crate) fn echo_names() -> Vec<&'static str> {
-    vec!["until-cwr", "once-per-ce", "dctcp"]
+    vec!["until-cwr", "once-per-ce", "dctcp", "accurate"]
 }
 
-/// How marks are echoed, under the names of scenario files.
+/// How marks are echoed, under the names of scenario files; AccECN has a key of its own there.
 pub(crate) fn parse_echo(text: &str) -> Result<EcnEcho, String> {
     match text {
         "until-cwr" => Ok(EcnEcho::UntilCwr),
         "once-per-ce" => Ok(EcnEcho::OncePerCe),
         "dctcp" => Ok(EcnEcho::Dctcp),
+        "accurate" => Ok(EcnEcho::Accurate),
         _ => Err(expected_one_of(text, &echo_names())),
     }
 }

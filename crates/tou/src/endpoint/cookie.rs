@@ -8,6 +8,7 @@
 use super::secret::Secret;
 use std::net::SocketAddr;
 use windlass_base::{Span, Time};
+use windlass_tcp::config::EcnEcho;
 use windlass_tcp::{Config, Connection, Ecn, Flags, Options, Segment, SeqNumber, Timestamps};
 
 /// A cookie is valid in the period in which it was made and in the next one.
@@ -105,13 +106,16 @@ pub(super) fn redeem(
 }
 
 /// `config` without the options that a cookie cannot carry: without timestamps it has no room for
-/// window scaling, SACK and ECN.
+/// window scaling, SACK and ECN. It has one bit for ECN, so an offer of AccECN is answered by classic ECN.
 fn with_stored_options(config: &Config, timestamps: bool) -> Config {
     let keeps = timestamps && config.extensions.timestamps;
     config.clone().with(|c| {
         c.extensions.window_scaling = keeps && config.extensions.window_scaling;
         c.extensions.sack = keeps && config.extensions.sack;
         c.ecn.enabled = keeps && config.ecn.enabled;
+        if c.ecn.echo == EcnEcho::Accurate {
+            c.ecn.echo = EcnEcho::UntilCwr;
+        }
     })
 }
 

@@ -83,6 +83,10 @@ impl<Data: Default> Endpoint<Data> {
                 self.counters.outside += 1;
                 return;
             }
+            if self.slots[key].sets_reserved_bit(segment) {
+                self.counters.malformed += 1;
+                return;
+            }
             self.limit_growth(key);
             let slot = &mut self.slots[key];
             // Only senders of data take a share of the socket's buffer.
@@ -153,6 +157,16 @@ impl<Data: Default> Endpoint<Data> {
 }
 
 impl<Data> Slot<Data> {
+    /// Whether a segment has AE, whose bit stays reserved on connections without AccECN. In SYN-SENT it may come from
+    /// an old connection of the peer, which then needs an answer (RFC 9293 §3.5.1).
+    fn sets_reserved_bit(&self, segment: &Segment) -> bool {
+        let connection = self.stream.connection();
+        segment.flags.contains(Flags::AE)
+            && !segment.flags.contains(Flags::SYN)
+            && connection.accurate_ecn().is_none()
+            && connection.state() != State::SynSent
+    }
+
     /// Updates path MTU discovery. It begins with the segment that completes the handshake. That
     /// segment may be the peer's FIN, if the ACK before it was lost.
     fn update_path_mtu(&mut self, segment: &Segment) {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::{error, fmt};
 use windlass_base::Time;
+use windlass_tcp::config::EcnEcho;
 use windlass_tcp::{Config, Connection, Flags, Segment};
 
 /// The largest number of replies without a connection that wait for the socket.
@@ -32,6 +33,13 @@ pub(super) struct Listening {
     complete: VecDeque<ConnectionId>,
     /// When the last cookie was sent. No cookie is valid long after it.
     last_cookie: Option<Time>,
+}
+
+/// The configuration for a handshake that asks for AccECN, and agrees on it, in every SYN and SYN-ACK. RFC 9768 §3.1.2 and
+/// §3.1.4.1 leave the flags out at last, for middleboxes that do not read ToU. An end that has sent them and then does
+/// not could use AE, which a peer without agreement drops.
+pub(super) fn without_fallback(config: Config) -> Config {
+    config.with(|c| c.ecn.fallback &= c.ecn.echo != EcnEcho::Accurate)
 }
 
 impl Listening {
@@ -72,7 +80,7 @@ impl<Data: Default> Endpoint<Data> {
         if self.listening.is_some() {
             return Err(ListenError);
         }
-        let backlog = backlog.max(1);
+        let (config, backlog) = (without_fallback(config), backlog.max(1));
         let complete = VecDeque::new();
         self.listening =
             Some(Listening { config, backlog, half_open: 0, complete, last_cookie: None });

@@ -345,7 +345,7 @@ impl<Data: Default> Endpoint<Data> {
             return Err(ConnectError::TooMany);
         }
         let isn = self.secret.initial_sequence_number(now, addresses.peer);
-        let connection = Connection::connect(config, now, isn);
+        let connection = Connection::connect(listen::without_fallback(config), now, isn);
         let key = self.insert(now, addresses, connection, None);
         self.touch(key);
         Ok(self.id_of(key))

@@ -57,7 +57,7 @@ pub(crate) struct PathOptions {
     #[arg(value_parser = Named::new(profile_names, parse_profile))]
     pub profile: Profile,
     /// How marks are echoed: until-cwr (RFC 3168), or once-per-ce, which New-ECN wants of its peer, or dctcp (RFC
-    /// 8257)
+    /// 8257), or accurate: AccECN (RFC 9768) with peers that have it
     #[arg(long, value_name = "HOW", default_value = "until-cwr", hide_possible_values = true)]
     #[arg(value_parser = Named::new(echo_names, parse_echo))]
     pub ecn_echo: EcnEcho,

@@ -1,5 +1,6 @@
 //! Endpoints in virtual time, over a simulated network.
 
+mod accecn;
 mod acks;
 mod cookies;
 mod half_close;

@@ -17,6 +17,8 @@ pub(super) struct Network {
     sent: u64,
     /// Returns false for datagrams to drop.
     pub(super) passes: Box<dyn FnMut(&Packet) -> bool>,
+    /// Changes datagrams on their way, as a router that marks.
+    pub(super) changes: Box<dyn FnMut(&mut Packet)>,
     pub(super) events: Vec<(SocketAddr, ConnectionId, Event)>,
     /// Percentage of datagrams that arrive twice, the second time late.
     pub(super) doubles: u64,
@@ -75,6 +77,7 @@ impl Network {
             under_way: BTreeMap::new(),
             sent: 0,
             passes: Box::new(|_| true),
+            changes: Box::new(|_| {}),
             events: Vec::new(),
             doubles: 0,
             sessions: BTreeMap::new(),
@@ -115,10 +118,11 @@ impl Network {
         self.host(host).release(now, id);
     }
 
-    pub(super) fn send(&mut self, packet: Packet) {
+    pub(super) fn send(&mut self, mut packet: Packet) {
         if !(self.passes)(&packet) {
             return;
         }
+        (self.changes)(&mut packet);
         self.sent += 1;
         let doubled = self.sent.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         if doubled % 100 < self.doubles {

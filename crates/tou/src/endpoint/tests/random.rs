@@ -5,8 +5,9 @@ use super::network::{Network, Packet, address, config, pattern};
 use crate::endpoint::{ConnectionId, Limits};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use windlass_base::{Rng, Span};
-use windlass_tcp::Error;
+use windlass_base::{Ecn, Rng, Span};
+use windlass_tcp::config::EcnEcho;
+use windlass_tcp::{Config, Error};
 
 const HOSTS: u8 = 4;
 const BYTES_MAX: usize = 200_000;
@@ -27,6 +28,12 @@ struct World {
     ends: Vec<(u8, ConnectionId)>,
 }
 
+/// Half of the ends have AccECN.
+fn with_some_echo(rng: &mut Rng, config: Config) -> Config {
+    let echo = if rng.chance(0.5) { EcnEcho::Accurate } else { EcnEcho::UntilCwr };
+    config.with(|c| c.ecn.echo = echo)
+}
+
 impl World {
     fn new(seed: u64) -> World {
         let mut rng = Rng::new(seed);
@@ -41,11 +48,18 @@ impl World {
                 c.buffers.send = buffer;
                 c.buffers.receive = buffer;
             });
+            let with = with_some_echo(&mut rng, with);
             network.host(host).listen(with, 1 + rng.below(3) as usize).expect("free");
         }
         let (loss, double) = (rng.below(10), rng.below(5));
         let mut dice = Rng::new(seed ^ 1);
         network.passes = Box::new(move |_: &Packet| dice.below(100) >= loss);
+        let mut marks = Rng::new(seed ^ 2);
+        network.changes = Box::new(move |packet| {
+            if packet.ecn != Ecn::NotEct && marks.chance(0.1) {
+                packet.ecn = Ecn::Ce;
+            }
+        });
         let mut world = World {
             network,
             rng,
@@ -92,7 +106,9 @@ impl World {
             return;
         }
         let now = self.network.now;
-        let begun = self.network.host(from).connect(now, address(to), config());
+        let asks = config().with(|c| c.ecn.enabled = self.rng.below(4) > 0);
+        let asks = with_some_echo(&mut self.rng, asks);
+        let begun = self.network.host(from).connect(now, address(to), asks);
         self.ends.push((from, begun.expect("the first between these")));
         for pair in [(from, to), (to, from)] {
             self.directions.insert(pair, Direction::default());
