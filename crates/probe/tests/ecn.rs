@@ -14,6 +14,7 @@ use windlass_probe::survey::HostRow;
 use windlass_probe::wire::{self, AccEcnOption, EcnFields, Flow, Received};
 use windlass_probe::{Ending, Order, Purpose, Report, Session, Settings, Target, Test};
 use windlass_probe_serve::{EngineServer, Raw, Server, page, says};
+use windlass_tcp::config::EcnEcho;
 use windlass_tcp::{Flags, Options, Profile, Segment, SeqNumber};
 
 const ADDRESS: &str = "192.0.2.1:80";
@@ -356,17 +357,28 @@ fn a_third_syn_asks_for_nothing_in_case_the_path_drops_those_that_do() {
 }
 
 #[test]
-fn the_engine_echoes_marks_if_it_has_ecn() {
-    let capability = |enabled: bool| {
-        let config = config(Profile::Linux, 10).with(|c| c.ecn.enabled = enabled);
+fn the_engine_feeds_marks_back_if_it_has_ecn() {
+    let capability = |enabled: bool, echo: EcnEcho| {
+        let config = config(Profile::Linux, 10).with(|c| {
+            c.ecn.enabled = enabled;
+            c.ecn.echo = echo;
+        });
         let server = EngineServer::new(config, says(page(50_000)));
         ask(server).ecn.expect("asked")
     };
-    let on = capability(true);
+    let counts = capability(true, EcnEcho::Accurate);
+    assert_eq!((counts.answer, counts.feedback), (Some(Answer::Accurate), Some(Echo::Counts)));
+    let trial = counts.trial().expect("answered");
+    assert!(trial.arrived.ect_0 > 0 && trial.arrived.not_ect == 0, "{trial:?}");
+    assert!(trial.feedback.option_on_syn_ack, "{trial:?}");
+    // EE0B begins with 1. The first 8 bytes of the request were ECT(0), and the rest was marked.
+    let option = trial.feedback.option.expect("an option");
+    assert!(option[0] == Some(9) && option[1] > Some(8), "{option:?}");
+    let on = capability(true, EcnEcho::UntilCwr);
     assert_eq!((on.answer, on.feedback), (Some(Answer::Classic), Some(Echo::Echoes)), "{on:?}");
     let trial = on.trial().expect("answered");
     assert!(trial.arrived.ect_0 > 0 && trial.arrived.not_ect == 0, "{trial:?}");
-    let off = capability(false);
+    let off = capability(false, EcnEcho::UntilCwr);
     assert_eq!((off.answer, off.runs.len()), (Some(Answer::None), 2), "{off:?}");
 }
 

@@ -197,7 +197,8 @@ impl Conversation {
             // Beyond the bytes are a SYN and a FIN.
             seq: self.isn.at(connection.bytes_written() + 2),
             ack: self.client_isn.at(connection.bytes_received() + 2),
-            flags: Flags::ACK,
+            // With AccECN the flags are the counter of marks (RFC 9768 §3.2.2).
+            flags: Flags::ACK | self.last.flags & (Flags::AE | Flags::CWR | Flags::ECE),
             window: self.last.window,
             options: Options { timestamps, ..Options::default() },
             ..Segment::default()
