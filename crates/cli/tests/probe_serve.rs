@@ -10,6 +10,8 @@ use std::thread;
 use windlass_probe_serve::page;
 use windlass_testbed::{Namespace, Need, PATIENCE, skip_unless, text};
 
+const WINDLASS: &str = env!("CARGO_BIN_EXE_windlass");
+
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 const SERVER: (Ipv4Addr, u16) = (Ipv4Addr::new(10, 98, 0, 2), 80);
@@ -26,10 +28,19 @@ struct Served {
 
 impl Served {
     fn start(page_bytes: usize) -> Served {
+        Served::start_with(page_bytes, &[])
+    }
+
+    fn start_with(page_bytes: usize, options: &[&str]) -> Served {
         let namespace = Namespace::new("wps");
         let words = ["probe", "serve", "--tun", "engine", "--address", "10.98.0.2", "--rtt", "1ms"];
-        let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
-        command.args(words).args(["--initial-window", "10", "--page", &page_bytes.to_string()]);
+        let mut command = Command::new(WINDLASS);
+        command.args(words).args(options).args([
+            "--initial-window",
+            "10",
+            "--page",
+            &page_bytes.to_string(),
+        ]);
         let mut server =
             namespace.inside(|| command.stdout(Stdio::piped()).spawn().expect("starts"));
         let mut line = String::new();
@@ -140,4 +151,26 @@ fn clients_that_do_not_read_cost_the_server_no_copies_of_the_page() {
         let grown = served.resident().saturating_sub(before);
         assert!(grown < clients * (64 << 10), "{grown}");
     });
+}
+
+#[test]
+fn the_ecn_of_the_server_is_the_one_that_the_option_names() {
+    if skipped() {
+        return;
+    }
+    let answer = |kind: &str| {
+        let served = Served::start_with(200_000, &["--ecn", kind]);
+        let words = ["probe", "--ecn", "http://10.98.0.2/", "--tests", "A", "--runs", "1"];
+        let probe = || Command::new(WINDLASS).args(words).output().expect("starts");
+        text(&served.namespace.inside(probe).stdout)
+    };
+    let expected = [
+        ("off", "no ECN"),
+        ("classic", "classic ECN (RFC 3168); its SYN-ACK: not-ect; it echoes marks"),
+        ("accurate", "AccECN (RFC 9768); its SYN-ACK: not-ect; it counts 2 of 2 marked packets"),
+    ];
+    for (kind, says) in expected {
+        let answer = answer(kind);
+        assert!(answer.contains(says), "{kind}: {answer}");
+    }
 }

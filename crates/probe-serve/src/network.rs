@@ -6,10 +6,9 @@ use crate::server::Server;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::net::IpAddr;
-use std::sync::Arc;
 use windlass_base::{Deadlines, Rng, Span, Time};
 use windlass_probe::wire::{self, Kind, Meta};
-use windlass_tcp::cc::ControllerFactory;
+use windlass_tcp::Config;
 
 struct Node {
     server: Box<dyn Server>,
@@ -45,20 +44,20 @@ impl Network {
     /// The servers of a population, with Reno at each; `seed` decides which packets are lost. Packets to a
     /// silent host vanish, as those to an address without one.
     pub fn new(population: &[Spec], seed: u64) -> Network {
-        Network::controlled(population, seed, |_| None)
+        Network::configured(population, seed, |_, _| {})
     }
 
-    /// The same with the controllers that `controller` returns. It finds the names of
-    /// [`Spec::controller`]; `None` is Reno.
-    pub fn controlled(
+    /// The same with the options of each server's engine that `change` sets, such as the controller, which is Reno
+    /// otherwise. It finds the names of [`Spec::controller`].
+    pub fn configured(
         population: &[Spec],
         seed: u64,
-        controller: impl Fn(&Spec) -> Option<Arc<dyn ControllerFactory>>,
+        change: impl Fn(&Spec, &mut Config),
     ) -> Network {
         let node = |spec: &Spec| {
             let one_way = Span::from_secs_f64(spec.rtt_ms / 2000.0);
             // None is a silent host.
-            let server = spec.controlled_server(controller(spec))?;
+            let server = spec.configured_server(|config| change(spec, config))?;
             Some((spec.address, Node { server, one_way, loss: spec.loss, timer: None }))
         };
         Network::of(population.iter().filter_map(node).collect(), seed)

@@ -5,9 +5,8 @@ use crate::server::Server;
 use crate::stack::Stack;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::sync::Arc;
 use windlass_base::Rng;
-use windlass_tcp::cc::ControllerFactory;
+use windlass_tcp::Config;
 
 /// The part of a population's seed from which controllers are drawn.
 const CONTROLLERS: u64 = 1;
@@ -50,15 +49,15 @@ impl Spec {
 
     /// The simulated server with Reno, whatever controller is named; `None` if the host is silent.
     pub fn server(&self) -> Option<Box<dyn Server>> {
-        self.controlled_server(None)
+        self.configured_server(|_| {})
     }
 
-    /// The same with this controller; `None` is Reno.
-    pub(crate) fn controlled_server(
+    /// The same with the options of its engine that `change` sets.
+    pub(crate) fn configured_server(
         &self,
-        controller: Option<Arc<dyn ControllerFactory>>,
+        change: impl FnOnce(&mut Config),
     ) -> Option<Box<dyn Server>> {
-        self.stack.server(self.initial_window, self.mss, self.page_bytes, controller)
+        self.stack.server(self.initial_window, self.mss, self.page_bytes, change)
     }
 }
 

@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 use windlass_base::Span;
 use windlass_probe::wire::{self, Flow, Received};
-use windlass_tcp::cc::{ControllerFactory, Reno};
+use windlass_tcp::cc::Reno;
 use windlass_tcp::config::Growth;
 use windlass_tcp::{Config, Flags, Options, Profile, Segment, SeqNumber};
 
@@ -104,18 +104,17 @@ impl Stack {
         }
     }
 
-    /// A server with this initial window, in segments of `mss` bytes, this page, and this controller
-    /// or Reno; `None` if silent.
+    /// A server with this initial window, in segments of `mss` bytes, and this page; `None` if silent. `change` sets
+    /// further options of its engine, whose controller is Reno.
     pub(crate) fn server(
         self,
         initial_window: u32,
         mss: u16,
         page_bytes: usize,
-        controller: Option<Arc<dyn ControllerFactory>>,
+        change: impl FnOnce(&mut Config),
     ) -> Option<Box<dyn Server>> {
         let engine = || {
-            let mut config = self.config(initial_window, mss);
-            config.congestion = controller.unwrap_or(config.congestion);
+            let config = self.config(initial_window, mss).with(change);
             EngineServer::new(config, says(Answer::page(page_bytes)))
         };
         Some(match self {

@@ -11,10 +11,12 @@ use windlass_base::{Ecn, Span, Time};
 use windlass_probe::ecn::{Answer, Ask, Capability, Echo, Mode, Trial};
 use windlass_probe::session::Outcome;
 use windlass_probe::survey::HostRow;
-use windlass_probe::wire::{self, AccEcnOption, EcnFields, Flow, Received};
+use windlass_probe::wire::{self, Flow, Received};
 use windlass_probe::{Ending, Order, Purpose, Report, Session, Settings, Target, Test};
 use windlass_probe_serve::{EngineServer, Raw, Server, page, says};
-use windlass_tcp::{Flags, Options, Profile, Segment, SeqNumber};
+use windlass_tcp::accecn::negotiation::{ace, flags_of};
+use windlass_tcp::config::EcnEcho;
+use windlass_tcp::{AccEcnOption, AccEcnOrder, Flags, Options, Profile, Segment, SeqNumber};
 
 const ADDRESS: &str = "192.0.2.1:80";
 const ISN: u32 = 7000;
@@ -69,13 +71,13 @@ struct Scripted {
 impl Scripted {
     fn react(&mut self, flow: &Flow, received: &Received<'_>) -> Vec<(Span, Vec<u8>)> {
         let segment = &received.segment;
-        let ace = received.ecn.ace(segment.flags);
+        let ace = ace(segment.flags);
         let control = segment.flags.intersects(Flags::SYN | Flags::RST);
         self.log.borrow_mut().push(Seen {
             ace,
-            ip: received.ecn.ip,
+            ip: received.ecn,
             payload_len: segment.payload_len,
-            option: received.ecn.option,
+            option: segment.options.accecn,
             control,
             acked: segment.ack.0.wrapping_sub(ISN),
         });
@@ -86,7 +88,7 @@ impl Scripted {
                 .into_iter()
                 .collect();
         }
-        if received.ecn.ip == Ecn::Ce {
+        if received.ecn == Ecn::Ce {
             self.ce_packets += 1;
             self.marked = true;
         }
@@ -105,40 +107,34 @@ impl Scripted {
         (self.ce_packets, self.marked, self.request) = (0, false, Vec::new());
         if self.script.refuses && ace == 0b111 {
             let reset = syn.reset_reply()?;
-            return Some(emit(flow, reset, EcnFields::default(), &[]));
+            return Some(emit(flow, reset, Ecn::NotEct, &[]));
         }
         let answer = match ace {
             0b111 => self.script.accurate,
             0b011 => self.script.classic,
             _ => 0,
         };
-        let mut flags = Flags::SYN | Flags::ACK;
-        let mut ecn = EcnFields { ip: self.script.syn_ack, ..EcnFields::default() };
-        ecn.set_ace(&mut flags, answer);
         let options = Options { mss: Some(1460), ..Options::default() };
         let segment = Segment {
             seq: SeqNumber(ISN),
             ack: syn.seq.at(1),
-            flags,
+            flags: Flags::SYN | Flags::ACK | flags_of(answer),
             window: 60_000,
             options,
             ..Segment::default()
         };
-        (self.syns > self.script.deaf).then(|| emit(flow, segment, ecn, &[]))
+        (self.syns > self.script.deaf).then(|| emit(flow, segment, self.script.syn_ack, &[]))
     }
 
     fn packet(&self, flow: &Flow, seq: u32, payload: &[u8]) -> Vec<u8> {
         let mut flags = Flags::ACK;
-        let mut ecn = EcnFields::default();
-        if !payload.is_empty() {
-            ecn.ip = self.script.data;
-        }
+        let ecn = if payload.is_empty() { Ecn::NotEct } else { self.script.data };
         match self.script {
             Script { echoes: true, .. } if self.marked => flags |= Flags::ECE,
             Script { echoes: true, .. } | Script { zeroes: true, .. } => {}
             Script { miscounts, .. } => {
                 let counter = 5 + self.ce_packets as u8 + miscounts;
-                ecn.set_ace(&mut flags, counter & 0b111);
+                flags |= flags_of(counter);
             }
         }
         let segment = Segment {
@@ -152,10 +148,10 @@ impl Scripted {
     }
 }
 
-fn emit(flow: &Flow, segment: Segment, ecn: EcnFields, payload: &[u8]) -> Vec<u8> {
+fn emit(flow: &Flow, segment: Segment, ecn: Ecn, payload: &[u8]) -> Vec<u8> {
     let segment = Segment { payload_len: payload.len() as u32, ..segment };
     let mut packet = Vec::new();
-    wire::emit_with_ecn(flow, &segment, &ecn, &[payload], 0, &mut packet);
+    wire::emit_with_ecn(flow, &segment, ecn, &[payload], 0, &mut packet);
     packet
 }
 
@@ -269,7 +265,7 @@ fn the_first_ack_is_pure_and_feeds_back_the_codepoint_of_the_syn_ack() {
         let later: Vec<&Seen> = later(&seen).collect();
         assert_eq!((later[0].payload_len, later[0].ace), (0, ace), "{syn_ack:?}");
         assert_eq!((later[1].payload_len, later[1].ace), (8, counter), "{syn_ack:?}");
-        let initial = AccEcnOption { ect0: Some(1), ce: Some(0), ect1: Some(1) };
+        let initial = AccEcnOption::new(AccEcnOrder::Ect0First, &[1, 0, 1]);
         // On the first ACK and the first data, for the server to see whether options pass.
         assert_eq!([later[0].option, later[1].option], [Some(initial); 2]);
         assert_eq!(later[2].option, None);
@@ -356,17 +352,28 @@ fn a_third_syn_asks_for_nothing_in_case_the_path_drops_those_that_do() {
 }
 
 #[test]
-fn the_engine_echoes_marks_if_it_has_ecn() {
-    let capability = |enabled: bool| {
-        let config = config(Profile::Linux, 10).with(|c| c.ecn.enabled = enabled);
+fn the_engine_feeds_marks_back_if_it_has_ecn() {
+    let capability = |enabled: bool, echo: EcnEcho| {
+        let config = config(Profile::Linux, 10).with(|c| {
+            c.ecn.enabled = enabled;
+            c.ecn.echo = echo;
+        });
         let server = EngineServer::new(config, says(page(50_000)));
         ask(server).ecn.expect("asked")
     };
-    let on = capability(true);
+    let counts = capability(true, EcnEcho::Accurate);
+    assert_eq!((counts.answer, counts.feedback), (Some(Answer::Accurate), Some(Echo::Counts)));
+    let trial = counts.trial().expect("answered");
+    assert!(trial.arrived.ect_0 > 0 && trial.arrived.not_ect == 0, "{trial:?}");
+    assert!(trial.feedback.option_on_syn_ack, "{trial:?}");
+    // EE0B begins with 1. The first 8 bytes of the request were ECT(0), and the rest was marked.
+    let option = trial.feedback.option.expect("an option");
+    assert!(option[0] == Some(9) && option[1] > Some(8), "{option:?}");
+    let on = capability(true, EcnEcho::UntilCwr);
     assert_eq!((on.answer, on.feedback), (Some(Answer::Classic), Some(Echo::Echoes)), "{on:?}");
     let trial = on.trial().expect("answered");
     assert!(trial.arrived.ect_0 > 0 && trial.arrived.not_ect == 0, "{trial:?}");
-    let off = capability(false);
+    let off = capability(false, EcnEcho::UntilCwr);
     assert_eq!((off.answer, off.runs.len()), (Some(Answer::None), 2), "{off:?}");
 }
 

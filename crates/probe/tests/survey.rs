@@ -35,8 +35,9 @@ fn run(population: &[Spec], runs: u32, pace: Pace, seed: u64) -> Run {
     let mut run = Run {
         now: Time::ZERO,
         survey: Survey::new(hosts, &none, settings(&tests, runs), pace, Arc::default()),
-        network: Network::controlled(population, seed, |spec| {
-            spec.controller.as_deref().and_then(cc::by_name)
+        network: Network::configured(population, seed, |spec, config| {
+            let named = spec.controller.as_deref().and_then(cc::by_name);
+            config.congestion = named.unwrap_or(Arc::clone(&config.congestion));
         }),
         probes: BTreeMap::new(),
         timers: Deadlines::default(),

@@ -125,7 +125,7 @@
 
 extern crate alloc;
 
-mod accecn;
+pub mod accecn;
 pub mod cc;
 pub mod config;
 pub mod conn;

@@ -5,7 +5,7 @@ use crate::answer::Outgoing;
 use crate::page::Speaker;
 use std::collections::VecDeque;
 use windlass_base::{Ecn, Span, Time};
-use windlass_probe::wire::{self, EcnFields, Flow, Received};
+use windlass_probe::wire::{self, Flow, Received};
 use windlass_tcp::stream::Stream;
 use windlass_tcp::{Config, Connection, Flags, Options, Segment, SeqNumber, State};
 
@@ -66,7 +66,7 @@ impl Conversation {
     pub(super) fn handle_segment(&mut self, now: Time, received: &Received<'_>) -> u64 {
         let before = self.stream.connection().bytes_acked();
         let (segment, payload) = (&received.segment, received.payload);
-        self.stream.handle_segment(now, segment, payload, received.ecn.ip, &mut ());
+        self.stream.handle_segment(now, segment, payload, received.ecn, &mut ());
         self.stream.connection().bytes_acked().saturating_sub(before)
     }
 
@@ -197,7 +197,8 @@ impl Conversation {
             // Beyond the bytes are a SYN and a FIN.
             seq: self.isn.at(connection.bytes_written() + 2),
             ack: self.client_isn.at(connection.bytes_received() + 2),
-            flags: Flags::ACK,
+            // With AccECN the flags are the counter of marks (RFC 9768 §3.2.2).
+            flags: Flags::ACK | self.last.flags & (Flags::AE | Flags::CWR | Flags::ECE),
             window: self.last.window,
             options: Options { timestamps, ..Options::default() },
             ..Segment::default()
@@ -214,7 +215,6 @@ impl Conversation {
 /// The packet that carries `segment` with `payload`.
 pub(super) fn packet(flow: &Flow, segment: &Segment, ecn: Ecn, payload: &[u8]) -> Vec<u8> {
     let mut packet = Vec::new();
-    let ecn = EcnFields { ip: ecn, ..EcnFields::default() };
-    wire::emit_with_ecn(flow, segment, &ecn, &[payload], 0, &mut packet);
+    wire::emit_with_ecn(flow, segment, ecn, &[payload], 0, &mut packet);
     packet
 }

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use windlass_base::{Ecn, Rng, Span};
 use windlass_tcp::cc::Reno;
+use windlass_tcp::config::EcnEcho;
 use windlass_tcp::stream::Stream;
 use windlass_tcp::{Connection, Flags, Profile, Segment};
 
@@ -26,6 +27,8 @@ fn config(profile: Profile) -> Config {
 
 /// A server, its clients, and the path between them in virtual time.
 struct World {
+    /// The options of both ends.
+    config: Config,
     now: Time,
     server: EngineServer<Factory>,
     clients: BTreeMap<Flow, Stream>,
@@ -37,9 +40,14 @@ struct World {
 
 impl World {
     fn new(answer: Answer) -> World {
+        World::with(config(Profile::Linux), answer)
+    }
+
+    fn with(config: Config, answer: Answer) -> World {
         World {
             now: Time::ZERO,
-            server: EngineServer::new(config(Profile::Linux), Box::new(says(answer))),
+            server: EngineServer::new(config.clone(), Box::new(says(answer))),
+            config,
             clients: BTreeMap::new(),
             loss: 0.0,
             rng: Rng::new(1),
@@ -52,7 +60,7 @@ impl World {
         let end = |ip: [u8; 4], port| SocketAddr::from((ip, port));
         let flow = Flow { local: end([10, 0, 0, 1], port), remote: end([10, 0, 0, 2], 80) };
         let isn = SeqNumber(self.rng.bits() as u32);
-        let stream = Stream::new(Connection::connect(config(Profile::Linux), self.now, isn));
+        let stream = Stream::new(Connection::connect(self.config.clone(), self.now, isn));
         self.clients.insert(flow, stream);
         flow
     }
@@ -271,6 +279,22 @@ fn in_time_wait_a_repeated_fin_is_acknowledged_and_a_later_syn_begins_anew() {
     assert_eq!((syn_ack.flags, syn_ack.ack), (Flags::SYN | Flags::ACK, new.seq.at(1)));
     assert!(fin.ack.is_before(syn_ack.seq), "beyond the numbers of the old connection");
     assert_eq!((world.server.time_waits.len(), world.server.hosts.len()), (0, 1));
+}
+
+#[test]
+fn in_time_wait_the_counter_of_marks_stands() {
+    let accurate = config(Profile::Linux).with(|c| {
+        c.ecn.enabled = true;
+        c.ecn.echo = EcnEcho::Accurate;
+    });
+    let mut world = World::with(accurate, Answer::page(1000));
+    let flow = world.ask(1, REQUEST);
+    let fin = world.fin_of(&flow);
+    // It begins with 5 (RFC 9768 §3.2.1), and nothing was marked.
+    let five = Flags::ACK | Flags::AE | Flags::ECE;
+    assert_eq!(world.reply(&flow, fin).map(|ack| ack.flags), Some(five));
+    assert_eq!(world.server.time_waits.len(), 1);
+    assert_eq!(world.reply(&flow, fin).map(|ack| ack.flags), Some(five));
 }
 
 #[test]

@@ -33,8 +33,8 @@ impl Outgoing {
         out: &mut Vec<u8>,
     ) {
         self.identification = self.identification.wrapping_add(1);
-        let fields = ecn.map(|ecn| ecn.stamp(&mut segment)).unwrap_or_default();
-        wire::emit_with_ecn(&self.flow, &segment, &fields, payload, self.identification, out);
+        let ecn = ecn.map(|ecn| ecn.stamp(&mut segment)).unwrap_or_default();
+        wire::emit_with_ecn(&self.flow, &segment, ecn, payload, self.identification, out);
     }
 }
 

@@ -1,10 +1,7 @@
 //! Packets in and out: the engine's segments in real IP headers.
 
-mod ecn;
-
-pub use ecn::{AccEcnOption, EcnFields};
-
 use std::net::SocketAddr;
+use windlass_base::Ecn;
 use windlass_tcp::Segment;
 use windlass_tcp::segment::ip::{self, Addresses, IPV6_HEADER_LEN, IpHeader, PROTOCOL_TCP};
 use windlass_tcp::segment::wire::{self, CHECKSUM_FIELD, MAX_HEADER_LEN, Ports, WireError};
@@ -81,8 +78,8 @@ pub struct Received<'a> {
     pub hop_limit: u8,
     /// See [`Meta::segment_bytes`].
     pub segment_bytes: Option<u16>,
-    /// Its fields for ECN that the engine does not know.
-    pub ecn: EcnFields,
+    /// The ECN field of its IP header.
+    pub ecn: Ecn,
 }
 
 impl Received<'_> {
@@ -122,7 +119,7 @@ fn parse_tcp<'a>(header: &IpHeader, bytes: &'a [u8], meta: Meta) -> Option<Incom
             payload: &bytes[at..],
             hop_limit: header.hop_limit,
             segment_bytes: meta.segment_bytes.filter(|len| *len > 0),
-            ecn: EcnFields::read(header.ecn, &bytes[..at]),
+            ecn: header.ecn,
         }),
         _ => Kind::Damaged,
     };
@@ -188,14 +185,14 @@ pub fn emit(
     identification: u16,
     out: &mut Vec<u8>,
 ) {
-    emit_with_ecn(flow, segment, &EcnFields::default(), payload, identification, out);
+    emit_with_ecn(flow, segment, Ecn::NotEct, payload, identification, out);
 }
 
-/// The same with fields for ECN beside the segment's.
+/// The same with this codepoint in the IP header.
 pub fn emit_with_ecn(
     flow: &Flow,
     segment: &Segment,
-    ecn: &EcnFields,
+    ecn: Ecn,
     payload: &[&[u8]],
     identification: u16,
     out: &mut Vec<u8>,
@@ -206,19 +203,12 @@ pub fn emit_with_ecn(
     let mut tcp = vec![0; MAX_HEADER_LEN];
     let header_len = wire::emit(segment, ports, &mut tcp);
     tcp.truncate(header_len);
-    ecn.write(&mut tcp);
-    let header_len = tcp.len();
     payload.iter().for_each(|piece| tcp.extend_from_slice(piece));
     let (header, body) = tcp.split_at(header_len);
     let checksum = wire::checksum(&addresses, header, body);
     tcp[CHECKSUM_FIELD].copy_from_slice(&checksum.to_be_bytes());
-    let header = IpHeader {
-        addresses,
-        ecn: ecn.ip,
-        hop_limit: HOP_LIMIT,
-        protocol: PROTOCOL_TCP,
-        identification,
-    };
+    let header =
+        IpHeader { addresses, ecn, hop_limit: HOP_LIMIT, protocol: PROTOCOL_TCP, identification };
     let mut ip = [0; IPV6_HEADER_LEN];
     if let Ok(len) = header.emit(tcp.len(), &mut ip) {
         out.extend_from_slice(&ip[..len]);

@@ -2,9 +2,10 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use windlass_base::Time;
-use windlass_probe::wire::{self, EcnFields, Flow, Incoming, Kind, Meta};
+use windlass_base::{Ecn, Time};
+use windlass_probe::wire::{self, Flow, Incoming, Kind, Meta};
 use windlass_probe_serve::Server;
+use windlass_tcp::accecn::negotiation::{ASK, ace, flags_of};
 use windlass_tcp::{Flags, Segment};
 
 /// The initial value of both counters of marks (RFC 9768 section 3.2.1).
@@ -29,8 +30,8 @@ impl<S: Server> AccurateServer<S> {
     }
 
     /// The flags ECE and CWR of a classic client.
-    fn classic(&mut self, segment: &Segment, ecn: &EcnFields) -> Flags {
-        let ace = ecn.ace(segment.flags);
+    fn classic(&mut self, segment: &Segment) -> Flags {
+        let ace = ace(segment.flags);
         if segment.flags.contains(Flags::SYN) {
             (self.agreed, self.ace) = (ace == 0b111, None);
             return if self.agreed { Flags::ECE | Flags::CWR } else { Flags::empty() };
@@ -50,10 +51,7 @@ impl<S: Server> AccurateServer<S> {
 }
 
 /// The packet of a segment with other flags for ECN.
-pub(crate) fn translated(
-    packet: &[u8],
-    change: impl FnOnce(&mut Segment, &mut EcnFields),
-) -> Vec<u8> {
+pub(crate) fn translated(packet: &[u8], change: impl FnOnce(&mut Segment, &mut Ecn)) -> Vec<u8> {
     let Some(Incoming { flow, kind: Kind::Segment(mut received) }) =
         wire::parse(packet, Meta::default())
     else {
@@ -62,30 +60,30 @@ pub(crate) fn translated(
     change(&mut received.segment, &mut received.ecn);
     let back = Flow { local: flow.remote, remote: flow.local };
     let mut out = Vec::new();
-    wire::emit_with_ecn(&back, &received.segment, &received.ecn, &[received.payload], 0, &mut out);
+    wire::emit_with_ecn(&back, &received.segment, received.ecn, &[received.payload], 0, &mut out);
     out
 }
 
 impl<S: Server> Server for AccurateServer<S> {
     fn handle_packet(&mut self, now: Time, packet: &[u8]) {
         let packet = translated(packet, |segment, ecn| {
-            let flags = self.classic(segment, ecn);
-            segment.flags = (segment.flags - Flags::ECE - Flags::CWR) | flags;
-            *ecn = EcnFields::default();
+            segment.flags = (segment.flags - ASK) | self.classic(segment);
+            segment.options.accecn = None;
+            *ecn = Ecn::NotEct;
         });
         self.inner.handle_packet(now, &packet);
     }
 
     fn poll_packet(&mut self, now: Time) -> Option<Vec<u8>> {
         let packet = self.inner.poll_packet(now)?;
-        Some(translated(&packet, |segment, ecn| {
+        Some(translated(&packet, |segment, _| {
             let ace = match segment.flags.contains(Flags::SYN) {
-                true if ecn.ace(segment.flags) == 0b001 => 0b010,
+                true if ace(segment.flags) == 0b001 => 0b010,
                 true => 0,
                 false if self.agreed => BEGIN,
                 false => 0,
             };
-            ecn.set_ace(&mut segment.flags, ace);
+            segment.flags = (segment.flags - ASK) | flags_of(ace);
         }))
     }
 

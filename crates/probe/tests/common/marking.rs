@@ -52,11 +52,11 @@ impl<S: Server> Server for Marked<S> {
     fn poll_packet(&mut self, now: Time) -> Option<Vec<u8>> {
         let packet = self.inner.poll_packet(now)?;
         Some(translated(&packet, |segment, ecn| {
-            let capable = ecn.ip == Ecn::Ect0 && segment.payload_len > 0;
+            let capable = *ecn == Ecn::Ect0 && segment.payload_len > 0;
             count(&self.seen.capable, capable);
             count(&self.seen.reduced, segment.flags.contains(Flags::CWR));
             if capable && self.seen.capable.get() == self.number {
-                ecn.ip = Ecn::Ce;
+                *ecn = Ecn::Ce;
             }
         }))
     }

@@ -8,9 +8,9 @@ use windlass_probe::cca::{self, Library, ScriptOrder, Trace};
 use windlass_probe::dialogue::Dialogue;
 use windlass_probe::ecn::Ask;
 use windlass_probe::split::{SplitOrder, classify};
-use windlass_probe::wire::{self, AccEcnOption, EcnFields, Flow, Kind, Meta};
+use windlass_probe::wire::{self, Flow, Kind, Meta};
 use windlass_probe::{Order, Probe, Purpose, Test};
-use windlass_tcp::{Flags, Options, Segment, SeqNumber};
+use windlass_tcp::{AccEcnOption, AccEcnOrder, Flags, Options, Segment, SeqNumber};
 
 const ISN: u32 = u32::MAX - 5000;
 /// Longer than patience for a handshake and an answer, and the timeout.
@@ -160,8 +160,8 @@ impl World {
     fn send(&mut self, segment: &Segment, payload: &[u8], how: u8, step: &[u8]) {
         let back = Flow { local: self.flow.remote, remote: self.flow.local };
         let mut packet = Vec::new();
-        let ecn = ecn_fields(how, step);
-        wire::emit_with_ecn(&back, segment, &ecn, &[payload], 0, &mut packet);
+        let segment = with_counters(*segment, how, step);
+        wire::emit_with_ecn(&back, &segment, Ecn::from_bits(how), &[payload], 0, &mut packet);
         let damaged = how >= 200;
         if damaged {
             let at = usize::from(step[0]) * 7 % packet.len();
@@ -180,14 +180,12 @@ impl World {
     }
 }
 
-/// Fields for ECN, of bits that decide on less elsewhere.
-fn ecn_fields(how: u8, step: &[u8]) -> EcnFields {
+/// The segment with AE and the AccECN option, by bits that decide on less elsewhere.
+fn with_counters(mut segment: Segment, how: u8, step: &[u8]) -> Segment {
     let bits = step.get(5).copied().unwrap_or(0) >> 2;
-    let count = u32::from(how) << 16;
-    let option = AccEcnOption { ect0: Some(count), ce: Some(count + 1), ect1: None };
-    EcnFields {
-        ip: Ecn::from_bits(how),
-        ae: bits & 1 == 1,
-        option: (bits & 2 == 2).then_some(option),
-    }
+    let count = u64::from(how) << 16;
+    let option = AccEcnOption::new(AccEcnOrder::Ect0First, &[count, count + 1]);
+    segment.flags |= if bits & 1 == 1 { Flags::AE } else { Flags::empty() };
+    segment.options.accecn = (bits & 2 == 2).then_some(option);
+    segment
 }

@@ -26,7 +26,7 @@ bitflags::bitflags! {
 
 /// The packets and bytes of the peer by the codepoint with which they arrived.
 #[derive(Clone, Debug)]
-pub(crate) struct Counters {
+pub struct Counters {
     /// r.cep: packets with CE.
     cep: u64,
     /// r.ceb: payload bytes with CE.
@@ -49,8 +49,15 @@ pub(crate) struct Counters {
     ever: Fields,
 }
 
+impl Default for Counters {
+    fn default() -> Counters {
+        Counters::new()
+    }
+}
+
 impl Counters {
-    pub(crate) fn new() -> Counters {
+    /// The counters at the beginning of a connection (§3.2.1).
+    pub fn new() -> Counters {
         Counters {
             cep: CEP,
             ceb: 0,
@@ -76,7 +83,7 @@ impl Counters {
     }
 
     /// Counts a SYN-ACK with CE, once (§3.2.2.2).
-    pub(crate) fn count_syn_ack(&mut self) {
+    pub fn count_syn_ack(&mut self) {
         if !core::mem::replace(&mut self.syn_ack_counted, true) {
             self.cep += 1;
         }
@@ -85,13 +92,7 @@ impl Counters {
     /// Counts an acceptable segment. With more than `mss` bytes of payload it is several packets of the same
     /// codepoint, which a carrier has coalesced. True if an ACK is due at once; `unacknowledged` says whether any
     /// data waits for one.
-    pub(crate) fn count(
-        &mut self,
-        codepoint: Ecn,
-        payload: u32,
-        mss: u32,
-        unacknowledged: bool,
-    ) -> bool {
+    pub fn count(&mut self, codepoint: Ecn, payload: u32, mss: u32, unacknowledged: bool) -> bool {
         let packets = self.packets_of(payload, mss);
         let (bytes, field) = match codepoint {
             Ecn::NotEct => {
@@ -129,7 +130,7 @@ impl Counters {
     }
 
     /// The ACE field of a segment that is sent now (§3.2.2.2).
-    pub(crate) fn send_ace(&mut self) -> u8 {
+    pub fn send_ace(&mut self) -> u8 {
         self.since_ack = 0;
         (self.cep % 8) as u8
     }
@@ -149,7 +150,7 @@ impl Counters {
     }
 
     /// The option with all counters, for the first segments of a connection (§3.2.3.2.1).
-    pub(crate) fn send_whole_option(&mut self) -> AccEcnOption {
+    pub fn send_whole_option(&mut self) -> AccEcnOption {
         self.since_option = Fields::empty();
         self.option(Fields::all())
     }

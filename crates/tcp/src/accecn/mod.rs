@@ -6,9 +6,9 @@
 
 mod counters;
 mod decoder;
-pub(crate) mod negotiation;
+pub mod negotiation;
 
-pub(crate) use counters::Counters;
+pub use counters::Counters;
 pub(crate) use decoder::{Decoder, Feedback};
 
 use windlass_base::Ecn;

@@ -4,7 +4,7 @@ use crate::Flags;
 use windlass_base::Ecn;
 
 /// The flags of a SYN that asks for AccECN (§3.1.1).
-pub(crate) const ASK: Flags = Flags::AE.union(Flags::CWR).union(Flags::ECE);
+pub const ASK: Flags = Flags::AE.union(Flags::CWR).union(Flags::ECE);
 
 /// Position of the flag ECE, the lowest of the three.
 const SHIFT: u32 = Flags::ECE.bits().trailing_zeros();
@@ -21,17 +21,17 @@ pub(crate) enum Mode {
 }
 
 /// The ACE field: the three flags as a number (§3.2.2).
-pub(crate) fn ace(flags: Flags) -> u8 {
+pub fn ace(flags: Flags) -> u8 {
     ((flags & ASK).bits() >> SHIFT) as u8
 }
 
 /// The flags that hold the low three bits of `ace`.
-pub(crate) fn flags_of(ace: u8) -> Flags {
+pub fn flags_of(ace: u8) -> Flags {
     Flags::from_bits_retain(u16::from(ace & 7) << SHIFT)
 }
 
 /// The number by which a SYN-ACK, or the ACK of a SYN-ACK, feeds a codepoint back (tables 2 and 3).
-pub(crate) fn encode(codepoint: Ecn) -> u8 {
+pub fn encode(codepoint: Ecn) -> u8 {
     match codepoint {
         Ecn::NotEct => 0b010,
         Ecn::Ect1 => 0b011,
@@ -41,7 +41,7 @@ pub(crate) fn encode(codepoint: Ecn) -> u8 {
 }
 
 /// The codepoint that such a number feeds back; `None` for one that names none (table 4, §3.1.3).
-pub(crate) fn decode(ace: u8) -> Option<Ecn> {
+pub fn decode(ace: u8) -> Option<Ecn> {
     [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce]
         .into_iter()
         .find(|codepoint| encode(*codepoint) == ace)

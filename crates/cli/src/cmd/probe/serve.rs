@@ -1,6 +1,6 @@
 //! `windlass probe serve` and `windlass probe population`.
 
-use super::args::{Population, Serve};
+use super::args::{Ecn, Population, Serve};
 use crate::failure::Failure;
 use crate::registry::controller;
 use crate::{interrupt, stdout};
@@ -11,14 +11,21 @@ use std::sync::Arc;
 use windlass_base::text_file;
 use windlass_probe_serve::{Network, Spec, Stack, draw_controllers, generate, read, write};
 use windlass_tcp::cc::ControllerFactory;
+use windlass_tcp::config::EcnEcho;
 
 /// Plays servers until it is ended.
 pub(super) fn main(args: &Serve) -> Result<ExitCode, Failure> {
     let servers = servers(args)?;
     let named = controllers(args, &servers)?;
-    let network = Network::controlled(&servers, args.seed, |spec| {
+    let network = Network::configured(&servers, args.seed, |spec, config| {
         let named = spec.controller.as_ref().and_then(|name| named.get(name.as_str()));
-        named.or(args.controller.as_ref()).map(Arc::clone)
+        if let Some(controller) = named.or(args.controller.as_ref()) {
+            config.congestion = Arc::clone(controller);
+        }
+        config.ecn.enabled = args.ecn != Ecn::Off;
+        if args.ecn == Ecn::Accurate {
+            config.ecn.echo = EcnEcho::Accurate;
+        }
     });
     interrupt::watch();
     let ready = || {

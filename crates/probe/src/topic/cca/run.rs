@@ -63,7 +63,7 @@ impl Run for Identify {
     ) -> bool {
         channel.read_ecn(received);
         let flags = received.segment.flags;
-        let (cwr, marked) = (flags.contains(Flags::CWR), received.ecn.ip == Ecn::Ce);
+        let (cwr, marked) = (flags.contains(Flags::CWR), received.ecn == Ecn::Ce);
         let longest = received.segment_lens().max().unwrap_or(0);
         if longest > u32::from(channel.order.mss) {
             // Some systems send no segments as short as that.

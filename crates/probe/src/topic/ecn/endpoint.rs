@@ -2,11 +2,12 @@
 
 use super::codepoint::Codepoints;
 use super::negotiation::{Ask, Mode, Negotiation};
-use super::receiver::Receiver;
 use super::trial::{Feedback, Trial};
-use crate::wire::{AccEcnOption, EcnFields, Received};
+use crate::wire::Received;
 use windlass_base::Ecn;
-use windlass_tcp::{Flags, Segment, SeqNumber};
+use windlass_tcp::accecn::Counters;
+use windlass_tcp::accecn::negotiation::{ASK, ace, encode, flags_of};
+use windlass_tcp::{AccEcnOption, Flags, Options, Segment, SeqNumber};
 
 /// The packets with data that a trial sends as CE, by number from 1. The others are ECT(0).
 const MARKED: std::ops::RangeInclusive<u32> = 2..=3;
@@ -20,7 +21,7 @@ pub(crate) struct Endpoint {
     probes: bool,
     syns: u32,
     trial: Option<Trial>,
-    receiver: Receiver,
+    counters: Counters,
     /// The codepoint of the SYN-ACK that is still to be fed back.
     handshake: Option<Ecn>,
     option_due: bool,
@@ -42,7 +43,7 @@ impl Endpoint {
             probes,
             syns: 0,
             trial: None,
-            receiver: Receiver::after_syn_ack(Ecn::NotEct),
+            counters: Counters::new(),
             handshake: None,
             option_due: true,
             echoes: false,
@@ -76,14 +77,22 @@ impl Endpoint {
 
     /// Takes the SYN-ACK that completes the handshake.
     pub(crate) fn handle_syn_ack(&mut self, received: &Received<'_>) {
-        let (flags, fields) = (received.segment.flags, &received.ecn);
-        let negotiation = Negotiation::of(self.ask, flags, fields, self.syns);
-        self.receiver = Receiver::after_syn_ack(fields.ip);
-        self.handshake = (negotiation.mode() == Mode::Accurate).then_some(fields.ip);
-        let feedback =
-            Feedback { option_on_syn_ack: fields.option.is_some(), ..Feedback::default() };
+        let negotiation = Negotiation::of(self.ask, received, self.syns);
+        if negotiation.mode() == Mode::Accurate {
+            self.owe_handshake(received.ecn);
+        }
+        let option_on_syn_ack = received.segment.options.accecn.is_some();
+        let feedback = Feedback { option_on_syn_ack, ..Feedback::default() };
         let (sent, arrived) = (Codepoints::default(), Codepoints::default());
         self.trial = Some(Trial { negotiation, sent, repeated: 0, feedback, arrived });
+    }
+
+    /// The codepoint of a SYN-ACK is to be fed back. CE counts once, of however many (RFC 9768 section 3.2.2.2).
+    fn owe_handshake(&mut self, syn_ack: Ecn) {
+        self.handshake = Some(syn_ack);
+        if syn_ack == Ecn::Ce {
+            self.counters.count_syn_ack();
+        }
     }
 
     /// Takes a packet of the connection.
@@ -93,22 +102,20 @@ impl Endpoint {
         if segment.flags.contains(Flags::SYN) {
             // The ACK of the first one was lost, or both crossed. The mode stays, whatever this one says
             // (RFC 9768 section 3.1.5), but only one that agrees has its codepoint fed back.
-            let again = Negotiation::of(self.ask, segment.flags, &received.ecn, self.syns);
+            let again = Negotiation::of(self.ask, received, self.syns);
             if mode == Mode::Accurate && again.mode() == Mode::Accurate {
-                self.handshake = Some(received.ecn.ip);
-                self.receiver.take_syn_ack(received.ecn.ip);
+                self.owe_handshake(received.ecn);
             }
             return;
         }
         let Some(trial) = self.trial.as_mut().filter(|_| self.probes) else { return };
-        let packets = (received.segment_lens().count() as u32).max(1);
         if segment.payload_len > 0 {
-            trial.arrived.add(received.ecn.ip, packets);
+            trial.arrived.add(received.ecn, received.segment_lens().count() as u32);
         }
         match mode {
             Mode::Accurate => {
-                self.receiver.take(received.ecn.ip, packets, segment.payload_len);
-                self.option_due |= segment.payload_len > 0 && received.ecn.ip.is_capable();
+                self.count(received);
+                self.option_due |= segment.payload_len > 0 && received.ecn.is_capable();
                 self.read_counters(received);
             }
             Mode::Classic => self.read_flags(received),
@@ -120,7 +127,7 @@ impl Endpoint {
         let flags = received.segment.flags;
         // A packet may have both: reduced, and marked again.
         self.echoes &= !flags.contains(Flags::CWR);
-        self.echoes |= received.ecn.ip == Ecn::Ce && received.segment.payload_len > 0;
+        self.echoes |= received.ecn == Ecn::Ce && received.segment.payload_len > 0;
         if flags.contains(Flags::ECE)
             && let Some(trial) = &mut self.trial
         {
@@ -129,11 +136,22 @@ impl Endpoint {
         }
     }
 
+    fn count(&mut self, received: &Received<'_>) {
+        let lens = received.segment_lens();
+        let pure = (received.segment.payload_len == 0).then_some(0);
+        lens.chain(pure).for_each(|len| self.count_packet(received.ecn, len));
+    }
+
+    fn count_packet(&mut self, codepoint: Ecn, len: u32) {
+        // Whether an ACK is due at once is not for the counters to say: the probe's tests time the ACKs.
+        self.counters.count(codepoint, len, len, false);
+    }
+
     fn read_counters(&mut self, received: &Received<'_>) {
-        let (segment, fields) = (&received.segment, &received.ecn);
+        let segment = &received.segment;
         let Some(trial) = &mut self.trial else { return };
         let feedback = &mut trial.feedback;
-        let ace = fields.ace(segment.flags);
+        let ace = ace(segment.flags);
         feedback.ace_first.get_or_insert(ace);
         let overtaken = self
             .latest
@@ -145,34 +163,30 @@ impl Endpoint {
         if self.marked_to.is_some_and(|end| !segment.ack.is_before(end)) {
             feedback.ace_last = Some(ace);
         }
-        if let Some(AccEcnOption { ect0, ce, ect1 }) = fields.option {
-            feedback.option = Some([ect0, ce, ect1]);
-        }
+        let fields = |option: AccEcnOption| [option.ect0(), option.ce(), option.ect1()];
+        feedback.option = segment.options.accecn.map(fields).or(feedback.option);
     }
 
     /// Feeds back one more mark.
     pub(crate) fn mark(&mut self) {
-        self.receiver.take(Ecn::Ce, 1, 0);
+        self.count_packet(Ecn::Ce, 0);
     }
 
-    /// Completes a segment that leaves: sets its flags, and returns what else it needs.
-    pub(crate) fn stamp(&mut self, segment: &mut Segment) -> EcnFields {
-        let mut fields = EcnFields::default();
+    /// Completes a segment that leaves, and returns its codepoint.
+    pub(crate) fn stamp(&mut self, segment: &mut Segment) -> Ecn {
         if segment.flags.contains(Flags::SYN) {
             self.syns += 1;
-            fields.set_ace(&mut segment.flags, self.ask.ace_of_syn(self.syns));
-            return fields;
+            segment.flags = (segment.flags - ASK) | self.ask.flags_of_syn(self.syns);
+            return Ecn::NotEct;
         }
         let is_new = self.note_sent(segment);
         match self.mode() {
             Mode::Accurate => {
-                let ace = self.ace_for(segment);
-                fields.set_ace(&mut segment.flags, ace);
+                segment.flags = (segment.flags - ASK) | flags_of(self.ace_for(segment));
                 // RFC 9768 section 3.2.3.2.1: also on the first data.
                 let first_data = segment.payload_len > 0 && self.has_sent_nothing();
                 if self.probes && (self.option_due || first_data) {
-                    fields.option = Some(self.receiver.option());
-                    self.option_due = false;
+                    self.add_option(&mut segment.options);
                 }
             }
             Mode::Classic => {
@@ -181,17 +195,23 @@ impl Endpoint {
             }
             Mode::None => {}
         }
-        if is_new {
-            fields.ip = self.codepoint(segment);
+        if is_new { self.codepoint(segment) } else { Ecn::NotEct }
+    }
+
+    /// Adds the counters of bytes, if they leave room for all SACK blocks.
+    fn add_option(&mut self, options: &mut Options) {
+        let option = self.counters.send_whole_option();
+        if options.wire_len() + option.padded_len() <= Options::MAX_LEN {
+            options.accecn = Some(option);
         }
-        fields
+        self.option_due = false;
     }
 
     fn ace_for(&mut self, segment: &Segment) -> u8 {
         let is_pure_ack = segment.sequence_len() == 0 && segment.options.sack.is_empty();
         match self.handshake.take_if(|_| is_pure_ack) {
-            Some(syn_ack) => Receiver::ace_of_handshake(syn_ack),
-            None => self.receiver.ace(),
+            Some(syn_ack) => encode(syn_ack),
+            None => self.counters.send_ace(),
         }
     }
 
@@ -242,24 +262,24 @@ impl Endpoint {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn received(flags: Flags, payload_len: u32, ip: Ecn) -> Received<'static> {
+    pub(in super::super) fn received(flags: Flags, payload_len: u32, ip: Ecn) -> Received<'static> {
         Received {
             segment: Segment { flags, payload_len, ..Segment::default() },
             payload: &[],
             hop_limit: 64,
             segment_bytes: None,
-            ecn: EcnFields { ip, ..EcnFields::default() },
+            ecn: ip,
         }
     }
 
     /// The ACE field of the next pure ACK.
     fn ack(endpoint: &mut Endpoint) -> u8 {
         let mut segment = Segment { flags: Flags::ACK, ..Segment::default() };
-        let fields = endpoint.stamp(&mut segment);
-        fields.ace(segment.flags)
+        endpoint.stamp(&mut segment);
+        ace(segment.flags)
     }
 
     #[test]

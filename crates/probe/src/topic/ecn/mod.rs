@@ -6,7 +6,6 @@
 mod codepoint;
 mod endpoint;
 mod negotiation;
-mod receiver;
 mod trial;
 mod verdict;
 

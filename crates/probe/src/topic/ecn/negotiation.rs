@@ -1,11 +1,12 @@
 //! Negotiation of ECN: the request of a SYN, and the answer of a SYN-ACK.
 
 use super::codepoint::{by_name, by_name_if_any};
-use crate::wire::EcnFields;
+use crate::wire::Received;
 use serde::Serialize;
 use std::fmt;
 use windlass_base::Ecn;
 use windlass_tcp::Flags;
+use windlass_tcp::accecn::negotiation::{ASK, ace, decode};
 
 /// SYNs that ask. Later ones do not, in case the path drops those (RFC 9768 section 3.1.4.1, RFC 3168 section
 /// 6.1.1.1).
@@ -22,12 +23,12 @@ pub enum Ask {
 }
 
 impl Ask {
-    /// The three flags of the SYN with this number, from 1.
-    pub(crate) fn ace_of_syn(self, number: u32) -> u8 {
+    /// The flags for ECN of the SYN with this number, from 1.
+    pub(crate) fn flags_of_syn(self, number: u32) -> Flags {
         match self {
-            _ if number > SYNS_ASKING => 0b000,
-            Ask::Accurate => 0b111,
-            Ask::Classic => 0b011,
+            _ if number > SYNS_ASKING => Flags::empty(),
+            Ask::Accurate => ASK,
+            Ask::Classic => Flags::CWR | Flags::ECE,
         }
     }
 }
@@ -79,12 +80,13 @@ pub struct Negotiation {
 
 impl Negotiation {
     /// Reads a SYN-ACK.
-    pub(crate) fn of(ask: Ask, flags: Flags, fields: &EcnFields, syns: u32) -> Negotiation {
+    pub(crate) fn of(ask: Ask, received: &Received<'_>, syns: u32) -> Negotiation {
+        let flags = received.segment.flags;
         let (answer, syn_arrived) = match ask {
-            Ask::Accurate => read_accurate(fields.ace(flags)),
+            Ask::Accurate => read_accurate(ace(flags)),
             Ask::Classic => (read_classic(flags), None),
         };
-        Negotiation { ask, answer, syn_arrived, syn_ack: fields.ip, syns }
+        Negotiation { ask, answer, syn_arrived, syn_ack: received.ecn, syns }
     }
 
     /// The feedback that both ends use from now on.
@@ -110,16 +112,15 @@ impl Negotiation {
 }
 
 fn read_accurate(ace: u8) -> (Answer, Option<Ecn>) {
-    match ace {
-        0b010 => (Answer::Accurate, Some(Ecn::NotEct)),
-        0b011 => (Answer::Accurate, Some(Ecn::Ect1)),
-        0b100 => (Answer::Accurate, Some(Ecn::Ect0)),
-        0b110 => (Answer::Accurate, Some(Ecn::Ce)),
-        0b101 => (Answer::Reserved, None),
-        0b001 => (Answer::Classic, None),
-        0b111 => (Answer::Reflected, None),
-        _ => (Answer::None, None),
-    }
+    let syn_arrived = decode(ace);
+    let answer = match ace {
+        _ if syn_arrived.is_some() => Answer::Accurate,
+        0b101 => Answer::Reserved,
+        0b001 => Answer::Classic,
+        0b111 => Answer::Reflected,
+        _ => Answer::None,
+    };
+    (answer, syn_arrived)
 }
 
 /// RFC 3168 section 6.1.1: ECE without CWR is an ECN-setup SYN-ACK.
@@ -145,12 +146,13 @@ impl fmt::Display for Answer {
 
 #[cfg(test)]
 mod tests {
+    use super::super::endpoint::tests::received;
     use super::*;
+    use windlass_tcp::accecn::negotiation::flags_of;
 
     fn answer(ask: Ask, ace: u8) -> Negotiation {
-        let (mut fields, mut flags) = (EcnFields::default(), Flags::SYN | Flags::ACK);
-        fields.set_ace(&mut flags, ace);
-        Negotiation::of(ask, flags, &fields, 1)
+        let flags = Flags::SYN | Flags::ACK | flags_of(ace);
+        Negotiation::of(ask, &received(flags, 0, Ecn::NotEct), 1)
     }
 
     #[test]
@@ -187,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_third_syn_asks_for_nothing() {
-        let flags = |ask: Ask| [1, 2, 3, 4].map(|number| ask.ace_of_syn(number));
+        let flags = |ask: Ask| [1, 2, 3, 4].map(|number| ace(ask.flags_of_syn(number)));
         assert_eq!(flags(Ask::Accurate), [0b111, 0b111, 0, 0]);
         assert_eq!(flags(Ask::Classic), [0b011, 0b011, 0, 0]);
     }

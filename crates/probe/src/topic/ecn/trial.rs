@@ -2,9 +2,8 @@
 
 use super::codepoint::Codepoints;
 use super::negotiation::{Answer, Mode, Negotiation};
-use super::receiver::Receiver;
 use serde::Serialize;
-use windlass_base::Ecn;
+use windlass_tcp::accecn::Counters;
 
 /// A server's feedback on the codepoints of the probe's packets.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default, Serialize)]
@@ -81,7 +80,7 @@ impl Trial {
 
     /// Marks that the server has counted on the probe's packets, modulo 8; AccECN only.
     pub fn counted(&self) -> Option<u32> {
-        let begin = Receiver::after_syn_ack(Ecn::NotEct).ace();
+        let begin = Counters::new().send_ace();
         self.feedback.ace_last.map(|ace| u32::from(ace.wrapping_sub(begin) & 0b111))
     }
 }

@@ -3,7 +3,7 @@
 mod serve;
 mod survey;
 
-pub(crate) use serve::{Population, Serve};
+pub(crate) use serve::{Ecn, Population, Serve};
 pub(crate) use survey::Survey;
 
 use crate::value::{parse_test, parse_time, whole};

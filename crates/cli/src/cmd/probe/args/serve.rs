@@ -2,8 +2,8 @@
 
 use crate::registry::{controller, controller_names, known_controller};
 use crate::value::{Named, parse_probability, parse_seed, parse_time, whole};
-use clap::Args;
 use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,11 +22,24 @@ Examples:
   in-try ip address add 10.99.255.254/16 dev engine; in-try ip address add fd99::ffff/64 dev engine
   in-try windlass probe survey hosts.txt --out survey/ --contact me --runs 1
 
+  in-try windlass probe serve --tun engine --ecn accurate --address 10.98.0.2 &     # what --ecn says of AccECN
+
 Each address answers a GET at every port with a page, by the engine with the slow start that --stack names; the \
 network between has a round-trip time and loss. The TUN device is made unless it is there, and goes with \
 the command; addresses and routes are yours to set. docs/reference/probe.md says what the stacks do.
 
 Needs CAP_NET_ADMIN: root. Serves until it is ended.";
+
+/// The ECN of servers.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Ecn {
+    /// No ECN
+    Off,
+    /// Marks are echoed (RFC 3168)
+    Classic,
+    /// Marks are counted: AccECN (RFC 9768)
+    Accurate,
+}
 
 /// Servers to try the probe on.
 #[derive(Debug, Args)]
@@ -45,6 +58,10 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NAME", hide_possible_values = true)]
     #[arg(value_parser = Named::new(controller_names, controller))]
     pub controller: Option<Arc<dyn ControllerFactory>>,
+    /// The ECN on which every server agrees if the client asks for it; accurate means classic with a client that
+    /// asks for no more
+    #[arg(long, value_enum, value_name = "KIND", default_value = "off")]
+    pub ecn: Ecn,
     /// Its initial window in segments
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<u32>(1..=1000))]
     pub initial_window: u32,
