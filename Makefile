@@ -8,7 +8,7 @@ SOAK_SECONDS ?= 1800
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build python demo playground probe-library site test lint bench chaos fuzz sanitize verify-aarch64 verify-bare verify-dualpi2 verify-ecn-proxy verify-monitoring verify-mutants verify-nat verify-new verify-packages verify-playground verify-probe verify-site verify-tou packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
+.PHONY: help setup build python demo playground probe-library site test lint bench chaos fuzz sanitize verify-aarch64 verify-accecn verify-bare verify-dualpi2 verify-ecn-proxy verify-monitoring verify-mutants verify-nat verify-new verify-packages verify-playground verify-probe verify-site verify-tou packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,10 @@ verify-aarch64: setup ## Build the static binary for aarch64, try the ECN proxy 
 
 verify-bare: ## Run make demo and make test in a minimal Debian root with empty caches, as root, in an hour
 	@scripts/bare
+
+verify-accecn: setup ## Hold AccECN against Linux 7.3 in an emulated machine, as root, in a few minutes
+	@scripts/build-quick
+	@scripts/verify-accecn
 
 verify-dualpi2: setup ## Compare DualPI2 with the kernel's in an emulated machine, as root, in many hours
 	@scripts/verify-dualpi2
