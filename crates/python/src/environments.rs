@@ -82,6 +82,7 @@ struct Counts {
 
 #[pymethods]
 impl Environments {
+    #[expect(clippy::too_many_arguments, reason = "arguments of Python")]
     #[new]
     fn new(
         origin: &str,
