@@ -19,6 +19,7 @@ impl Connection {
 
     /// The position at which an acceptable segment begins; `None` if the segment needs no further
     /// handling.
+    #[inline]
     pub(super) fn validate(&mut self, now: Time, segment: &Segment) -> Option<u64> {
         if self.has_fast_paths() && self.is_predicted(now, segment) {
             let nxt = self.rx.reassembly.nxt();
@@ -28,6 +29,7 @@ impl Connection {
         self.validate_closely(now, segment)
     }
 
+    #[inline(never)]
     fn validate_closely(&mut self, now: Time, segment: &Segment) -> Option<u64> {
         let start = segment.seq.unwrap_near(self.rx.isn, self.rx.reassembly.nxt());
         if self.is_repeated_syn(segment, start) {
