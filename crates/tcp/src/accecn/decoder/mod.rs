@@ -112,12 +112,23 @@ impl Decoder {
     /// Takes the feedback of an ACK that [is newer](Decoder::is_newer) than the last one.
     pub(crate) fn take(&mut self, feedback: &Feedback<'_>) -> NewMarks {
         let option = feedback.option.filter(|_| self.takes_options);
+        if option.is_some_and(|option| self.is_behind(option)) {
+            return NewMarks { exact: true, ..NewMarks::default() };
+        }
         let unmarked = option.map_or(0, |option| self.take_unmarked(option));
         let step = (u64::from(feedback.ace) + DIVACE - self.cep % DIVACE) % DIVACE;
         match option.and_then(AccEcnOption::ce) {
             Some(field) => self.take_exact(step, field, feedback.mss),
             None => self.take_estimate(step, feedback, unmarked),
         }
+    }
+
+    /// True for an option with an older count than is known. Its ACK was overtaken, and is taken for newer because
+    /// it has a SACK block that the later ones had no room for.
+    fn is_behind(&self, option: &AccEcnOption) -> bool {
+        let fields =
+            [(self.e0b, option.ect0()), (self.ceb, option.ce()), (self.e1b, option.ect1())];
+        fields.iter().any(|(count, field)| field.is_some_and(|field| is_behind(*count, field)))
     }
 
     /// The bytes with ECT that an option adds.
@@ -161,6 +172,11 @@ fn advance(counter: &mut u64, field: u32) -> u64 {
     let step = (u64::from(field) + DIVOPT - *counter % DIVOPT) % DIVOPT;
     *counter += step;
     step
+}
+
+/// True if `field` is within the half of all values that lies before the counter.
+fn is_behind(counter: u64, field: u32) -> bool {
+    (u64::from(field) + DIVOPT - counter % DIVOPT) % DIVOPT >= DIVOPT / 2
 }
 
 #[cfg(test)]

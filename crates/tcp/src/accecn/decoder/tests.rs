@@ -189,3 +189,16 @@ fn rfc9768_3_2_3_2_5_eight_small_packets_may_have_wrapped_ace() {
     assert!(!take(100));
     assert!(take(101));
 }
+
+#[test]
+fn an_overtaken_option_changes_nothing() {
+    let option = |ect0, ce| AccEcnOption::new(AccEcnOrder::Ect0First, &[ect0, ce]);
+    let feedback = |ace, option| Feedback { ace, option: Some(option), delivered: 1000, mss: MSS };
+    let mut decoder = Decoder::new();
+    let (newer, older) = (option(9001, 2000), option(8001, 1000));
+    decoder.take(&feedback(7, &newer));
+    let counts = decoder.counts();
+    assert_eq!((counts.ce_packets, counts.ce_bytes, counts.ect0_bytes), (2, 2000, 9000));
+    assert_eq!(decoder.take(&feedback(6, &older)).bytes, 0);
+    assert_eq!(decoder.counts(), counts);
+}

@@ -285,7 +285,13 @@ impl Controller for CubicController {
     }
 
     fn limit_growth(&mut self, max_flight: u64) {
+        let before = self.window.cwnd();
         self.window.limit_growth(max_flight, self.round_growth);
+        let cwnd = self.window.cwnd();
+        // W_est is Reno's window, which the limit would hold as well. The next ACK would jump to it.
+        if let Some(epoch) = self.epoch.as_mut().filter(|_| cwnd < before) {
+            epoch.w_est = epoch.w_est.min(cwnd);
+        }
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
