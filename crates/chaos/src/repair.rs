@@ -58,8 +58,8 @@ pub(crate) struct RepairWatch {
     /// A tail loss probe takes the place of the first timeout (RFC 8985 §7.2).
     probes_tail: bool,
     lost: Vec<Lost>,
-    /// The longest RTO while a segment of `lost` waits.
-    rto: Span,
+    /// The longest RTO that the timer at hand can have been set to, and since when.
+    rto: (Span, Time),
     /// Bytes acknowledged, and timeouts until that last grew.
     progress: (u64, u64),
     /// A retransmission that arrived here and is not acknowledged yet.
@@ -74,7 +74,7 @@ impl RepairWatch {
             round_trip,
             probes_tail: setup.config.recovery.tail_loss_probe,
             lost: Vec::new(),
-            rto: Span::ZERO,
+            rto: (Span::ZERO, Time::ZERO),
             progress: (0, 0),
             filled: None,
         }
@@ -115,6 +115,7 @@ impl RepairWatch {
         if moves {
             self.progress = (acked, connection.stats().timeouts);
         }
+        self.note_rto(now, connection.rto());
         if self.lost.is_empty() {
             return Ok(());
         }
@@ -124,7 +125,6 @@ impl RepairWatch {
             return Ok(());
         }
         let windows = Windows::of(connection);
-        self.rto = self.rto.max(connection.rto());
         let mut lost = core::mem::take(&mut self.lost);
         // Segments that were late, not lost, have arrived.
         lost.retain(|lost| lost.range.end > acked + 1 && !sacked.contains(&lost.range));
@@ -147,16 +147,21 @@ impl RepairWatch {
         }
         lost.retain(|lost| windows.reductions == lost.before.reductions);
         self.lost = lost;
-        if self.lost.is_empty() {
-            self.rto = Span::ZERO;
-        }
         Ok(())
+    }
+
+    /// A partial ACK need not restart the timer (RFC 6582 §3.2 step 3), so it may run since an RTO that was longer.
+    fn note_rto(&mut self, now: Time, rto: Span) {
+        let (longest, since) = self.rto;
+        if rto >= longest || now.saturating_since(since) > longest {
+            self.rto = (rto, now);
+        }
     }
 
     /// The ACK of a segment that was sent before the retransmission may restart the timer, up to a
     /// round trip later.
     fn patience(&self) -> Span {
-        let timeouts = if self.probes_tail { self.rto * 2 } else { self.rto };
+        let timeouts = if self.probes_tail { self.rto.0 * 2 } else { self.rto.0 };
         self.round_trip + self.round_trip.max(timeouts)
     }
 }

@@ -86,10 +86,10 @@ impl Pacer {
         self.due <= now && (self.left == 0 || self.begun < now)
     }
 
-    /// Bytes that may be sent now.
-    fn left(&mut self, now: Time, pace: &Pace) -> u64 {
+    /// Bytes that may be sent now. No pause is longer than `longest`.
+    fn left(&mut self, now: Time, pace: &Pace, longest: Span) -> u64 {
         // If the rate has risen since the last burst, its pause is shortened to the new rate.
-        self.due = self.due.min(now + pace.rate.time_of(pace.burst));
+        self.due = self.due.min(now + pace.rate.time_of(pace.burst).min(longest));
         if self.may_begin(now) { pace.burst } else { self.left }
     }
 
@@ -189,7 +189,8 @@ impl Connection {
     pub(super) fn paced(&mut self, now: Time, max: u32) -> Option<u32> {
         self.timers.wait = Deadline::NEVER;
         let Some(pace) = self.pace() else { return Some(max) };
-        let left = self.pacer.left(now, &pace);
+        // After an outage a controller's own rate may be a segment in minutes.
+        let left = self.pacer.left(now, &pace, self.config.timers.rto.max);
         if left == 0 {
             self.pacer.holds_back = self.waits_for_pacer();
             if self.pacer.holds_back {
@@ -233,6 +234,7 @@ mod tests {
     use crate::{Config, Profile, SeqNumber};
 
     const SEGMENT: u64 = 1000;
+    const LONGEST: Span = Span::from_secs(60);
 
     /// A segment in `us` microseconds.
     fn pace(us: u64) -> Pace {
@@ -247,8 +249,8 @@ mod tests {
             let now = Time::ZERO + Span::from_secs(1) + Span::from_micros(step * step_us);
             let mut at_once = 0;
             pacer.holds_back = true;
-            while pacer.left(now, pace) > 0 {
-                let bytes = pacer.left(now, pace).min(run);
+            while pacer.left(now, pace, LONGEST) > 0 {
+                let bytes = pacer.left(now, pace, LONGEST).min(run);
                 pacer.sent(now, bytes, pace);
                 at_once += bytes;
             }
@@ -304,8 +306,18 @@ mod tests {
         pacer.sent(Time::from_nanos(1), pace.burst, &pace);
         let later = Time::ZERO + Span::from_secs(10);
         pacer.sent(later, pace.burst, &pace);
-        assert_eq!(pacer.left(later, &pace), 0);
+        assert_eq!(pacer.left(later, &pace, LONGEST), 0);
         assert_eq!(pacer.due.saturating_since(later), Span::from_micros(500));
+    }
+
+    #[test]
+    fn a_slow_rate_makes_no_pause_longer_than_the_longest() {
+        let (mut pacer, pace) = (Pacer::default(), pace(100_000_000));
+        let now = Time::from_nanos(1);
+        pacer.sent(now, pace.burst, &pace);
+        assert_eq!(pacer.left(now, &pace, LONGEST), 0);
+        assert_eq!(pacer.due.saturating_since(now), LONGEST);
+        assert_eq!(pacer.left(now + LONGEST, &pace, LONGEST), pace.burst);
     }
 
     /// Connected, with this RTT, after its initial window of ten segments of 1000 bytes.
