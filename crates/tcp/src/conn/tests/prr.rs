@@ -55,7 +55,7 @@ fn in_fast_recovery_a_segment_goes_out_for_two_that_arrive() {
     assert_eq!(s.connection.in_flight(), 10_000);
 }
 
-/// As Linux's state CWR: down by half of what arrives, and ssthresh from the first ACK of later data on.
+/// As Linux's state CWR: a segment goes out for two that arrive, until data sent after the echo is acknowledged.
 #[test]
 fn with_ecn_prr_the_window_comes_down_over_a_round_trip_after_an_echo() {
     let mut s = ecn_flight();
