@@ -92,6 +92,8 @@ keys! {
         /// An ECN echo reduces the window less than a loss: to 0.8 with Reno and NewReno, to 0.85 with CUBIC (ABE, RFC
         /// 8511). Default: false.
         ecn_abe: Option<bool>,
+        /// With `prr`: after an ECN echo, too, the window comes down within a round trip (Linux). Default: false.
+        ecn_prr: Option<bool>,
         /// Acknowledge data with CE or CWR at once.
         ack_marks_at_once: Option<bool>,
         /// An ECN echo after a timeout cuts again even within the same window.
@@ -140,7 +142,7 @@ choice! {
         /// Every second segment, or after a while.
         Delayed(DelayedAckKeys) = "delayed",
         /// As `delayed`, but at once where PSH or a small segment ends something that the application
-        /// has read, at the beginning and after duplicates.
+        /// has read, at the beginning, after duplicates and after marks.
         Linux(LinuxAckKeys) = "linux",
         /// Every segment by several ACKs.
         Split(SplitAckKeys) = "split",

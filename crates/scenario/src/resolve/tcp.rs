@@ -129,6 +129,7 @@ fn congestion(config: &mut Config, keys: &TcpKeys) {
     set(&mut config.ecn.fallback, keys.ecn_fallback);
     set(&mut config.ecn.on_retransmit, keys.ecn_on_retransmit);
     set(&mut config.ecn.abe, keys.ecn_abe);
+    set(&mut config.ecn.prr, keys.ecn_prr);
     set(&mut config.acks.marks_at_once, keys.ack_marks_at_once);
     set(&mut config.ecn.cut_after_timeout, keys.ecn_after_timeout);
 }

@@ -83,13 +83,14 @@ impl Controller for DctcpController {
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
-        let factor = match congestion.cause {
-            // RFC 8257 §3.3: cwnd = cwnd * (1 - DCTCP.Alpha / 2).
-            CongestionCause::Ecn => 1.0 - self.alpha / 2.0,
+        match congestion.cause {
+            // RFC 8257 §3.3: cwnd = cwnd * (1 - DCTCP.Alpha / 2). Linux rounds the reduction down.
+            CongestionCause::Ecn => self.window.reduce_by(congestion, self.alpha / 2.0),
             // RFC 8257 §3.4 and §3.5: losses count as without DCTCP.
-            CongestionCause::FastRetransmit | CongestionCause::Timeout => 0.5,
-        };
-        self.window.reduce(congestion, factor);
+            CongestionCause::FastRetransmit | CongestionCause::Timeout => {
+                self.window.reduce(congestion, 0.5);
+            }
+        }
     }
 
     fn on_idle_restart(&mut self, restart: u64) {
@@ -182,5 +183,22 @@ mod tests {
         assert_eq!(reduced(Ecn, 0.1), 19_000.0);
         assert_eq!(reduced(FastRetransmit, 0.1), 10_000.0);
         assert_eq!(reduced(Timeout, 0.1), 1000.0);
+    }
+
+    /// Linux 6.18, `dctcp_ssthresh`: cwnd less the product of cwnd and alpha, shifted right. A window rounded down in
+    /// its place would lose half a segment more in the mean.
+    #[test]
+    fn whole_segments_round_the_reduction_down_and_after_a_loss_the_window() {
+        let reduced = |cause, alpha| {
+            let whole = Params { whole_segment_cuts: true, ..params() };
+            let mut dctcp = Dctcp { gain: 1.0 }.build(&whole);
+            let marked = (100_000.0 * alpha) as u64;
+            dctcp.on_marks(&Marks { marked, ..Marks::new(Time::ZERO, 100_000, true) });
+            dctcp.on_congestion(&congestion(cause, 13_400.0));
+            dctcp.cwnd()
+        };
+        let alphas = [1.0, 0.4, 0.1];
+        assert_eq!(alphas.map(|alpha| reduced(Ecn, alpha)), [7000.0, 11_000.0, 13_000.0]);
+        assert_eq!(reduced(FastRetransmit, 0.4), 6000.0);
     }
 }

@@ -375,6 +375,17 @@ impl Params {
         let mss = f64::from(self.mss);
         libm::floor(libm::floor(window / mss) * factor) * mss
     }
+
+    /// `window` bytes less a `share` of them. In whole segments the share is rounded down, not the rest: a small
+    /// share of a small window is nothing.
+    pub(crate) fn cut_by(&self, window: f64, share: f64) -> f64 {
+        if !self.whole_segment_cuts {
+            return window * (1.0 - share);
+        }
+        let mss = f64::from(self.mss);
+        let segments = libm::floor(window / mss);
+        (segments - libm::floor(segments * share)) * mss
+    }
 }
 
 /// An acknowledgment of new data.

@@ -127,7 +127,15 @@ impl Window {
     /// `factor` times the window, and cwnd the same, or one segment after a timeout.
     pub fn reduce(&mut self, congestion: &Congestion, factor: f64) {
         // RFC 5681 §3.1, equation 4: ssthresh = max(FlightSize / 2, 2 * SMSS).
-        let cut = self.params.cut(congestion.window, factor);
+        self.reduce_to(congestion, self.params.cut(congestion.window, factor));
+    }
+
+    /// The same by a `share` of the window.
+    pub(super) fn reduce_by(&mut self, congestion: &Congestion, share: f64) {
+        self.reduce_to(congestion, self.params.cut_by(congestion.window, share));
+    }
+
+    fn reduce_to(&mut self, congestion: &Congestion, cut: f64) {
         self.due = 0.0;
         if !congestion.hold_ssthresh {
             self.set_ssthresh(cut);

@@ -87,8 +87,8 @@ pub struct RecoveryConfig {
     /// so that the ACK reveals losses before it (TLP, RFC 8985 §7).
     pub tail_loss_probe: bool,
     /// With SACK: reduce the window over a round trip in fast recovery, segment by segment, instead
-    /// of at once (PRR, RFC 9937). Linux does this after every ECN echo as well, the engine after
-    /// one during fast recovery.
+    /// of at once (PRR, RFC 9937). An ECN echo during fast recovery counts as well; for every other
+    /// echo see [`EcnConfig::prr`].
     pub prr: bool,
     /// Undo a reduction if the retransmitted data had not been lost. Timestamps (Eifel,
     /// RFC 3522) or DSACK (RFC 3708) show it.
@@ -181,6 +181,8 @@ pub struct EcnConfig {
     /// An echo reduces the window less than a loss does: to 0.8 with Reno and NewReno, to 0.85 with CUBIC (ABE,
     /// RFC 8511). Other controllers have reductions of their own.
     pub abe: bool,
+    /// With [`RecoveryConfig::prr`]: the window is reduced over a round trip after an ECN echo, too, as in Linux.
+    pub prr: bool,
     /// After an ECN echo cwnd does not grow until the data in flight is acknowledged (Linux's state
     /// CWR).
     pub hold_after_cut: bool,
@@ -196,6 +198,7 @@ impl Default for EcnConfig {
             on_retransmit: false,
             cut_after_timeout: false,
             abe: false,
+            prr: false,
             hold_after_cut: false,
         }
     }
@@ -208,7 +211,7 @@ pub struct AckConfig {
     /// When the receiver acknowledges.
     pub policy: AckPolicy,
     /// Data with CE or CWR is acknowledged at once, because the sender's window may be too small for
-    /// a second segment to follow (Linux).
+    /// a second segment to follow. [`AckPolicy::Linux`] says which.
     pub marks_at_once: bool,
 }
 

@@ -178,9 +178,10 @@ pub enum AckPolicy {
         /// The longest delay.
         max: Span,
     },
-    /// As Linux: like `Delayed`, with three exceptions. If a segment carries PSH or is less than full,
+    /// As Linux: like `Delayed`, with four exceptions. If a segment carries PSH or is less than full,
     /// the receiver acknowledges it once the application has read all data. The first segments of a
-    /// connection, and those after a duplicate, are acknowledged at once. Segments that the carrier
+    /// connection, and those after a duplicate, are acknowledged at once; with
+    /// [`AckConfig::marks_at_once`] two segments from a mark on that begins an ECN echo. Segments that the carrier
     /// passes in together are acknowledged once, so the sender should
     /// [count bytes](Growth::PerByte).
     Linux {

@@ -47,6 +47,7 @@ use windlass_base::Span;
 /// | `ecn.on_retransmit` | true | false | false | false | false |
 /// | `ecn.cut_after_timeout` | true | false | false | false | false |
 /// | `ecn.abe` | false | false | false | false | false |
+/// | `ecn.prr` | false | false | false | false | false |
 /// | `ecn.hold_after_cut` | false | false | false | false | true |
 /// | `acks.policy` | Immediate | Delayed (max 200ms) | Delayed (max 200ms) | Delayed (max 200ms) | Delayed (max 40ms) |
 /// | `acks.marks_at_once` | false | false | false | false | true |

@@ -75,12 +75,19 @@ impl Connection {
             smoothed_rtt: self.rtt.smoothed(),
         });
         self.end_reduction();
-        // Also after an echo during fast recovery, which must not wait for half a window before it
-        // retransmits.
-        let recovering = self.recovery.phase == Phase::FastRecovery;
-        if cause == CongestionCause::FastRetransmit || (recovering && cause == CongestionCause::Ecn)
-        {
+        if self.reduces_gradually(cause) {
             self.begin_reduction(prior);
+        }
+    }
+
+    /// True if PRR follows a reduction of this cause.
+    fn reduces_gradually(&self, cause: CongestionCause) -> bool {
+        match (cause, self.recovery.phase) {
+            (CongestionCause::FastRetransmit, _) => true,
+            // Otherwise half a window would have to arrive before a retransmission goes out.
+            (CongestionCause::Ecn, Phase::FastRecovery) => true,
+            (CongestionCause::Ecn, Phase::Open) => self.config.ecn.prr,
+            (CongestionCause::Ecn, Phase::Loss) | (CongestionCause::Timeout, _) => false,
         }
     }
 
@@ -255,6 +262,10 @@ impl Connection {
         if self.recovery.phase != Phase::FastRecovery {
             if complete {
                 self.recovery.leave();
+            }
+            // As Linux leaves its state CWR: by an ACK of data that was sent after the echo.
+            if self.tx.una > self.recovery.recover {
+                self.end_reduction();
             }
             return true;
         }

@@ -50,8 +50,19 @@ impl Connection {
         if self.rx.echo.changes_with(ce) {
             self.acknowledge_what_came_before();
         }
+        let begins = ce && (cwr || !self.rx.echo.lasts());
         self.rx.echo.data(ce, cwr);
-        if (ce || cwr) && self.config.acks.marks_at_once {
+        if self.config.acks.marks_at_once {
+            self.acknowledge_mark(ce, cwr, begins);
+        }
+    }
+
+    /// The ACKs that follow CE, which `begins` an echo or not, and CWR.
+    fn acknowledge_mark(&mut self, ce: bool, cwr: bool, begins: bool) {
+        if begins {
+            self.rx.acks.mark();
+        }
+        if cwr || (ce && !self.rx.acks.follows_marks()) {
             self.rx.acks.send_ack_now();
         }
     }

@@ -1,4 +1,4 @@
-//! The reduction of the window to ssthresh during fast recovery: PRR (RFC 9937).
+//! The reduction of the window to ssthresh over a round trip, in fast recovery and after ECN echoes: PRR (RFC 9937).
 
 use super::Connection;
 use crate::cc::UNLIMITED;

@@ -43,6 +43,9 @@ const MAX_PARTS: u32 = 4096;
 /// Segments acknowledged at once at the beginning of a connection (Linux: TCP_MAX_QUICKACKS).
 const QUICK_SEGMENTS: u32 = 16;
 
+/// Segments acknowledged at once from one on whose mark begins an echo.
+const QUICK_AFTER_MARK: u32 = 2;
+
 impl AckSchedule {
     pub(crate) fn new(policy: AckPolicy) -> AckSchedule {
         AckSchedule {
@@ -114,6 +117,19 @@ impl AckSchedule {
     pub(crate) fn duplicate(&mut self) {
         (self.quick, self.answers) = (QUICK_SEGMENTS, false);
         self.send_pure_ack_now();
+    }
+
+    /// A mark begins an echo. With [`AckPolicy::Linux`] its segment and the next one are acknowledged at once, and
+    /// what comes behind them waits (Linux: `__tcp_ecn_check_ce`).
+    pub(crate) fn mark(&mut self) {
+        if self.follows_marks() {
+            (self.quick, self.answers) = (self.quick.max(QUICK_AFTER_MARK), false);
+        }
+    }
+
+    /// True if the ACKs after a mark are those of [`AckSchedule::mark`].
+    pub(crate) fn follows_marks(&self) -> bool {
+        matches!(self.policy, AckPolicy::Linux { .. })
     }
 
     fn delay(&mut self, now: Time, max: Span) {
@@ -282,6 +298,21 @@ mod tests {
         }
         acks.data_in_order(NOW, 100, 100, false);
         assert!(!acks.is_due());
+    }
+
+    #[test]
+    fn linux_acknowledges_two_segments_at_once_from_a_mark_on() {
+        let (mut acks, nxt) = linux();
+        acks.mark();
+        let at_once = [0; 4].map(|_| {
+            acks.data_in_order(NOW, 100, 100, false);
+            let due = acks.is_due();
+            if due {
+                acks.sent(nxt, nxt);
+            }
+            due
+        });
+        assert_eq!(at_once, [true, true, false, true]);
     }
 
     #[test]

@@ -45,6 +45,11 @@ impl EcnEchoState {
         self.policy == EcnEcho::Dctcp && self.ce != ce
     }
 
+    /// True while ACKs echo a mark: a further one is no news.
+    pub(crate) fn lasts(&self) -> bool {
+        self.owed > 0 || self.ce
+    }
+
     /// Keeps the present state for one ACK.
     pub(crate) fn keep_for_one(&mut self) {
         self.before_change = Some(self.ce);

@@ -40,7 +40,7 @@ _LINUX = {
     **dict.fromkeys(
         ("rack", "tail_loss_probe", "prr", "hystart", "hystart_trains", "cubic_as_linux"), True
     ),
-    **dict.fromkeys(("undo", "frto", "handshake", "whole_segment_cuts"), True),
+    **dict.fromkeys(("undo", "frto", "ecn_prr", "handshake", "whole_segment_cuts"), True),
     **dict.fromkeys(("whole_segment_growth", "cwnd_validation", "idle_restart"), True),
     "pacing": False,
 }

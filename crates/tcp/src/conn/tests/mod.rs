@@ -13,6 +13,7 @@ mod found_by_chaos;
 mod frto;
 mod handshake;
 mod keepalive;
+mod kernel_echoes;
 mod loss;
 mod lost_retransmission;
 mod no_control;
