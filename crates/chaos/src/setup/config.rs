@@ -92,7 +92,12 @@ fn draw_linux_options(rng: &mut Rng, config: &mut Config) {
 
 /// How windows grow and shrink, of another stream that came later.
 fn draw_window_rules(rng: &mut Rng, config: &mut Config) {
-    for option in [&mut config.growth.rate_limited_increase, &mut config.ecn.abe] {
+    for option in [
+        &mut config.growth.rate_limited_increase,
+        &mut config.ecn.abe,
+        &mut config.ecn.prr,
+        &mut config.acks.marks_at_once,
+    ] {
         *option = rng.chance(0.2);
     }
 }
