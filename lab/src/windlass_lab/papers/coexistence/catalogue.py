@@ -80,7 +80,7 @@ COEXISTENCE = Paper(
             "matrix, beside its share there. Traffic with ECT(1) that does not slow down has "
             "bounds that were committed before its first run.",
             quick=True,
-            seconds=60.0,
+            seconds=170.0,
             first_result=FIRST_RESULT,
         ),
         Experiment(
