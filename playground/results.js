@@ -47,7 +47,7 @@ function figures(outcome) {
   return [
     ["Fairness", fixed(summary.fairness_index.steady, 3), "Jain's index, 1: equal"],
     ["Payload", fixed(total, 2), "Mbit/s, all flows"],
-    ["Queue", fixed(summary.mean_queue_packets.steady, 1), `packets, mean; ${short(wait(summary))} ms of waiting`],
+    ["Queue", fixed(summary.mean_queue_packets.steady, 1), `packets, mean; ${short(wait(summary))} ms wait`],
     ["Drops", summary.drops, dropsNote(summary)],
   ];
 }

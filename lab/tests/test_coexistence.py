@@ -22,8 +22,9 @@ from windlass_lab.papers.coexistence import (
     runs,
     scenario,
     simulate,
+    unresponsive,
 )
-from windlass_lab.papers.coexistence.catalogue import CELLS, JUDGED
+from windlass_lab.papers.coexistence.catalogue import CELLS, EFFECTS, JUDGED
 from windlass_lab.papers.coexistence.effects import effects
 from windlass_lab.papers.coexistence.named import FIRST_RESULT, NAMED
 from windlass_lab.papers.coexistence.plan import Cell, Path
@@ -123,6 +124,7 @@ def some_cells():
             yield Cell(path, "dctcp", "bbr")
             yield Cell(path, "", "vegas")
     yield from (each.cell for each in effects())
+    yield from (unresponsive.cell(load) for load in scenario.LOADS)
 
 
 def test_the_flows_have_the_round_trips_of_their_cell():
@@ -135,6 +137,30 @@ def test_the_flows_have_the_round_trips_of_their_cell():
         assert [flow["from"] for flow in document["flows"]] == [
             f"s{place}" for place, name in ((1, cell.first), (2, cell.second)) if name
         ]
+
+
+def test_a_source_that_does_not_slow_down_has_the_rate_of_its_load():
+    for load in scenario.LOADS:
+        [source] = tomllib.loads(scenario.text(unresponsive.cell(load)))["udp"]
+        assert source["ecn"] == "ect1"
+        assert float(source["rate"].removesuffix("kbit/s")) == 160_000 * load / 100
+    assert "udp" not in tomllib.loads(scenario.text(unresponsive.PLAIN))
+
+
+def test_rows_of_unresponsive_traffic_have_bounds_that_are_older_than_their_results():
+    rows = [row for row in judge.show({}) if row.criterion]
+    assert len(rows) == len(unresponsive.EXPECTED) == 2 * 2 + 3
+    for named in unresponsive.EXPECTED:
+        assert named.criterion.set_on <= FIRST_RESULT
+        assert named.cell in CELLS[EFFECTS]()
+
+
+def test_the_low_latency_queue_has_what_the_classic_flow_leaves_of_the_link():
+    cell = unresponsive.cell(30)
+    found = {cell.name: [run(60.0, 40.0)] * 3}
+    classic = 40.0 * 1500 / 1448 / 160 / 0.95
+    assert measure.estimate(measure.LOW_LATENCY, cell, found).mean == pytest.approx(1 - classic)
+    assert measure.estimate(measure.RATES, cell, found).mean == pytest.approx(100 / 160)
 
 
 def test_a_window_has_room_for_the_longest_queue():

@@ -34,6 +34,7 @@ WRITTEN = {
     "ecn-aqm": ["codel-marks", "codel-drops"],
     "fairness": ["four-rtts-new-ecn", "four-rtts-reno"],
     "high-rates": ["high-rate-reno", "high-rate-cubic"],
+    "bbr-l4s": ["l4s-prague", "l4s-cubic"],
 }
 
 
@@ -132,10 +133,10 @@ def test_a_lesson_asks_first_and_unfolds_its_answers(page):
     assert answers.count("<details>") == answers.count("</details>") == 2
 
 
-def test_there_are_eight_lessons_and_each_leads_to_the_next():
+def test_there_are_nine_lessons_and_each_leads_to_the_next():
     index = (ROOT / "docs/SUMMARY.md").read_text()
     order = re.findall(r"\(course/(\S+\.md)\)", index)
-    assert len(order) == len(LESSONS) == 8
+    assert len(order) == len(LESSONS) == 9
     for page, following in pairwise(order):
         last = (ROOT / "docs/course" / page).read_text().splitlines()[-1]
         assert f"({following})" in last, page
@@ -385,3 +386,43 @@ def test_split_acks_tell_ack_counters_from_byte_counters():
         for name in ("counts-acks", "counts-bytes")
     ]
     states("measuring", f"takes {times[0]:.2f} s from the ACK counter, and {times[1]:.2f} s")
+
+
+@needs_windlass
+def test_pragues_packets_pass_those_of_cubic():
+    flows = [flow for name in ("l4s-prague", "l4s-cubic") for flow in run(name)["flows"]]
+    rtts = [flow["srtt_ms"]["time_mean"] for flow in flows]
+    mbit = [flow["mbit_per_s"]["steady"] for flow in flows]
+    marks = [flow["marks"] for flow in flows]
+    says(
+        "bbr-l4s",
+        ["RTT, mean", *(f"{rtt:.1f} ms" for rtt in rtts)],
+        ["rate of data", *(f"{rate:.1f} Mbit/s" for rate in mbit)],
+        ["packets marked", *map(str, marks)],
+    )
+    assert rtts[0] < 21 < 33 < min(rtts[1:])
+    wait = flows[1]["queue_delay_ms"]["mean"]
+    states("bbr-l4s", f"CUBIC's wait for {wait:.0f} ms", "50 times as many marks")
+    assert marks[0] == pytest.approx(50 * marks[1], rel=0.05)
+    assert mbit[1] / sum(mbit[:2]) == pytest.approx(1 / 3, abs=0.02)
+
+
+@needs_windlass
+def test_bbr_leaves_a_deep_queue_short_and_cubic_beside_it_does_not():
+    runs = [
+        run("bufferbloat"),
+        run("bufferbloat", "defaults.controller=bbr3"),
+        run("bufferbloat", "flows.0.controller=bbr3"),
+    ]
+    waits = [wait_ms(summary) for summary in runs]
+    says(
+        "bbr-l4s",
+        ["waiting time, mean", *(f"{wait:.0f} ms" for wait in waits)],
+        [
+            "RTT of the flow of 20 ms",
+            *(f"{summary['flows'][1]['srtt_ms']['time_mean']:.0f} ms" for summary in runs),
+        ],
+        ["packets dropped", *(str(summary["drops"]) for summary in runs)],
+        ["carried by the link", *(f"{carried(summary):.2f} Mbit/s" for summary in runs)],
+    )
+    assert waits[1] < waits[0] / 4 < waits[0] < waits[2]

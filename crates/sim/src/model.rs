@@ -5,7 +5,7 @@ use crate::middlebox::MiddleboxFactory;
 pub use crate::packet::NodeId;
 use std::sync::Arc;
 use windlass_aqm as aqm;
-use windlass_base::{BitRate, Span};
+use windlass_base::{BitRate, Ecn, Span};
 use windlass_ecn_proxy_core as ecn_proxy_core;
 pub use windlass_link_model::{self as link_model, Variation};
 use windlass_tcp as tcp;
@@ -162,6 +162,8 @@ pub struct Channel {
     pub loss: Loss,
     /// Reordering after the queue.
     pub reorder: Option<Reorder>,
+    /// Whether it clears the ECN codepoint of each packet, after the queue.
+    pub bleaches_ecn: bool,
     /// Variations over time. If the rate varies, `rate` is its mean; if the delay varies, `delay`
     /// is the least.
     pub variation: Variation,
@@ -252,6 +254,8 @@ pub struct UdpFlow {
     pub to: NodeId,
     /// Size of a packet on the wire in bytes, IP and UDP headers included.
     pub packet_bytes: u32,
+    /// The ECN codepoint of its packets. The source does not react to marks.
+    pub ecn: Ecn,
     /// While on.
     pub rate: BitRate,
     /// When it starts.

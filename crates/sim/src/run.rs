@@ -287,7 +287,7 @@ fn send_udp<R: Recorder>(
         hop: network.first_hop(flow, false),
         wire_bytes: source.spec.packet_bytes,
         waited: Span::ZERO,
-        run: Run::default(),
+        run: Run { ecn: source.spec.ecn, ..Run::default() },
     };
     let slot = network.transit.packets.put(packet);
     network.send(now, slot, cx);

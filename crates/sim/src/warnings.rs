@@ -39,6 +39,10 @@ fn obstacle(
         let mut directions = network.directions(number);
         directions.any(|direction| scenario.channel(direction).queue.can_mark())
     };
+    let bleached = || {
+        let mut directions = network.directions(number);
+        directions.any(|direction| scenario.channel(direction).bleaches_ecn)
+    };
     if !flow.sender.ecn.enabled {
         Some("its sender does not use ECN (key ecn)")
     } else if !flow.receiver.ecn.enabled && !helped {
@@ -47,6 +51,9 @@ fn obstacle(
         Some("its receiver echoes them in another way (key receiver.echo)")
     } else if !marked() && !scenario.middleboxes.iter().any(may_mark) {
         Some("no queue on its path marks packets")
+    } else if bleached() && !helped {
+        // It erases the marks of the queues before it, and those behind it find no ECT.
+        Some("a link on its path clears the codepoint (key bleach_ecn)")
     } else {
         None
     }

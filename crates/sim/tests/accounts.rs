@@ -1,12 +1,14 @@
-//! Every packet that does not arrive is counted once, by its flow and by its place.
+//! Every packet that is marked, or does not arrive, is counted once, by its flow and by its place.
 
 #[expect(dead_code, reason = "each test uses a part")]
 mod common;
 
 use common::*;
 use proptest::prelude::*;
-use windlass_aqm::{CoDelConfig, Config as Queue, FqCoDelConfig, PieConfig, SredConfig};
-use windlass_base::{Rng, Span};
+use windlass_aqm::{
+    CoDelConfig, Config as Queue, DualPi2Config, FqCoDelConfig, PieConfig, SredConfig,
+};
+use windlass_base::{Ecn, Rng, Span};
 use windlass_sim::model::link_model::{Aggregation, Outage, TokenBucket};
 use windlass_sim::model::{Channel, Loss, Reorder, TcpApp};
 use windlass_sim::{Scenario, Summary, run};
@@ -19,6 +21,7 @@ fn queue(rng: &mut Rng) -> Queue {
         Queue::Sred(SredConfig::default()),
         Queue::CoDel(CoDelConfig::default()),
         Queue::FqCoDel(FqCoDelConfig::default()),
+        Queue::DualPi2(DualPi2Config::default()),
     ];
     queues[rng.below(queues.len() as u64) as usize].clone()
 }
@@ -45,6 +48,7 @@ fn lossy(rng: &mut Rng) -> Channel {
     if rng.chance(0.3) {
         channel.variation.aggregation = Some(Aggregation::WIFI);
     }
+    channel.bleaches_ecn = rng.chance(0.2);
     channel
 }
 
@@ -61,6 +65,7 @@ fn scenario(seed: u64) -> Scenario {
     scenario.flows[1].stop = Some(Span::from_secs(1));
     scenario.udp.push(udp(6, 7, 700, mbit(1.0 + rng.below(3) as f64)));
     scenario.udp[0].stop = Some(Span::from_secs(1));
+    scenario.udp[0].ecn = Ecn::from_bits(rng.below(3) as u8);
     scenario
 }
 
@@ -71,12 +76,14 @@ fn summary(seed: u64) -> Summary {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(windlass_testbed::cases(32)))]
     #[test]
-    fn the_drops_of_flows_are_those_of_places(seed: u64) {
+    fn the_drops_and_marks_of_flows_are_those_of_places(seed: u64) {
         let summary = summary(seed);
         let (flows, udp, queues) = (&summary.flows, &summary.udp, &summary.queues);
         let drops = flows.iter().map(|flow| flow.drops).chain(udp.iter().map(|udp| udp.drops));
         prop_assert_eq!(drops.sum::<u64>(), queues[0].drops);
         prop_assert_eq!(summary.drops, queues[0].drops);
+        let marks = flows.iter().map(|flow| Some(flow.marks)).chain(udp.iter().map(|udp| udp.marks));
+        prop_assert_eq!(marks.flatten().sum::<u64>(), queues[0].marks);
         prop_assert_eq!(summary.policed, queues[0].policed);
         let by_flow = flows.iter().map(|flow| flow.policed).chain(udp.iter().map(|udp| udp.policed));
         let by_place = queues.iter().filter_map(|queue| queue.policed);

@@ -180,6 +180,9 @@ fn a_controller_without_the_marks_that_it_needs_is_a_warning() {
     assert_eq!(no_queue, format!("{new_ecn} no queue on its path marks packets"));
     assert!(text(warnings(red(), false, true)).contains("its sender does not use ECN"));
     assert!(text(warnings(red(), true, false)).contains("its receiver does not take ECN"));
+    let mut scenario = shared(red());
+    scenario.links[0].forward.bleaches_ecn = true;
+    assert!(text(summary(&scenario).warnings).contains("a link on its path clears the codepoint"));
 }
 
 #[test]

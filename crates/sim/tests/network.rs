@@ -4,11 +4,13 @@ mod common;
 
 use common::*;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
-use windlass_aqm::{CoDelConfig, Config as Queue};
+use windlass_aqm::{CoDelConfig, Config as Queue, DualPi2Config};
 use windlass_base::{Ecn, Span, Time};
-use windlass_sim::model::{LinkDirection, Loss, OnOff, Reorder, TcpApp};
+use windlass_sim::model::{LinkDirection, Loss, OnOff, Reorder, TcpApp, UdpFlow};
 use windlass_sim::packet::{Body, Packet};
+use windlass_sim::summary::UdpSummary;
 use windlass_sim::{BuildError, Middlebox, Recorder, Scenario, Simulation, run};
 use windlass_tcp::config::AckPolicy;
 
@@ -115,6 +117,100 @@ fn bursts_of_two_sources_share_a_link_that_neither_fills() {
     assert_ne!(summary.udp[0].sent, summary.udp[1].sent, "each draws its own times");
     assert!(summary.queues[0].max_packets > 0, "bursts that meet wait");
     assert_eq!(summary.drops, 0);
+}
+
+/// Two sources of 5.5 Mbit/s, an ECN-capable one and one that is not, at a link of 10 Mbit/s.
+fn overload(ecn: Ecn, queue: Queue) -> Scenario {
+    let wire = |queue| channel(mbit(10.0), ms(1.0), queue);
+    let mut scenario = pair(wire(queue), wire(drop_tail(10)), Span::from_secs(10));
+    scenario.steady_from = Span::from_secs(2);
+    scenario.udp =
+        [ecn, Ecn::NotEct].map(|ecn| UdpFlow { ecn, ..udp(0, 1, 1_500, mbit(5.5)) }).into();
+    scenario.jitter = ms(2.0);
+    scenario
+}
+
+fn dual_pi2() -> Queue {
+    Queue::DualPi2(DualPi2Config::default())
+}
+
+/// RFC 9332 section 2.5.1: ECT(1) is the identifier of the queue of low latency.
+#[test]
+fn an_unresponsive_source_with_ect1_is_marked_in_the_queue_of_low_latency() {
+    let summary = run(&overload(Ecn::Ect1, dual_pi2()), 1, &mut ()).expect("a sound scenario");
+    let [low_latency, classic] = [&summary.udp[0], &summary.udp[1]];
+    let wait = |source: &UdpSummary| source.queue_delay_ms.as_ref().expect("packets waited").mean;
+    assert!(wait(low_latency) < ms(2.0), "{}", wait(low_latency));
+    assert!(wait(classic) > ms(8.0), "{}", wait(classic));
+    let marks = low_latency.marks.expect("its packets can be marked");
+    assert!(marks as f64 > 0.6 * low_latency.sent as f64, "{marks} of {}", low_latency.sent);
+    assert_eq!((marks, classic.marks), (summary.marks, None));
+    // Its own drops begin where marks are no longer enough (section 4.2.3).
+    assert!(classic.drops > 500, "{classic:?}");
+    assert!(low_latency.drops < classic.drops / 10, "{low_latency:?}");
+}
+
+#[test]
+fn an_unresponsive_source_with_ect0_waits_with_the_classic_one_and_is_marked() {
+    let summary = run(&overload(Ecn::Ect0, dual_pi2()), 1, &mut ()).expect("a sound scenario");
+    let [marked, dropped] = [&summary.udp[0], &summary.udp[1]];
+    let waits = [marked, dropped]
+        .map(|source| source.queue_delay_ms.as_ref().expect("packets waited").mean.as_millis_f64());
+    assert!(waits[0] > 8.0 && (waits[0] / waits[1] - 1.0).abs() < 0.1, "{waits:?}");
+    assert!(marked.marks > Some(500) && dropped.drops > 500, "{marked:?}, {dropped:?}");
+}
+
+#[test]
+fn a_queue_without_ecn_treats_all_codepoints_alike() {
+    let [plain, ect0, ect1] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1].map(|ecn| {
+        let mut summary = run(&overload(ecn, drop_tail(20)), 1, &mut ()).expect("a sound scenario");
+        let source = &mut summary.udp[0];
+        let none = [source.marks.take(), source.marks_elsewhere.take()];
+        assert_eq!(none, [ecn.is_capable().then_some(0); 2]);
+        summary
+    });
+    assert!(plain.drops > 500);
+    assert_eq!((&ect0, &ect1), (&plain, &plain));
+}
+
+/// The codepoints that arrive at node 1.
+fn codepoints(scenario: &Scenario) -> BTreeSet<u8> {
+    let witness = Witness::default();
+    let mut simulation = Simulation::new(scenario, 1).expect("a sound scenario");
+    simulation.add_middlebox(1, witness.clone());
+    simulation.run(&mut ());
+    witness.0.borrow().iter().map(|(_, packet)| packet.ecn.bits()).collect()
+}
+
+#[test]
+fn a_link_that_bleaches_clears_marks_behind_its_queue() {
+    for queue in [dual_pi2(), red()] {
+        let mut scenario = overload(Ecn::Ect1, queue);
+        assert!(codepoints(&scenario).contains(&Ecn::Ce.bits()));
+        scenario.links[0].forward.bleaches_ecn = true;
+        assert_eq!(codepoints(&scenario), [Ecn::NotEct.bits()].into());
+        let marked = run(&scenario, 1, &mut ()).expect("a sound scenario").udp[0].marks;
+        assert!(marked > Some(100), "{marked:?}");
+    }
+}
+
+#[test]
+fn a_link_that_bleaches_turns_the_marks_of_the_next_queue_into_drops() {
+    let bottleneck = channel(mbit(2.0), ms(10.0), red());
+    let mut scenario = dumbbell(bottleneck, &[ms(1.0)], Span::from_secs(20));
+    scenario.flows.push(ns2_flow(2, 3, "reno", true));
+    let marked = run(&scenario, 1, &mut ()).expect("a sound scenario");
+    assert!(marked.marks > 0 && marked.flows[0].window_cuts_by_ecn > 0);
+    scenario.links[1].forward.bleaches_ecn = true;
+    let bleached = run(&scenario, 1, &mut ()).expect("a sound scenario");
+    assert_eq!((bleached.marks, bleached.flows[0].window_cuts_by_ecn), (0, 0));
+    assert!(bleached.drops > marked.drops && bleached.delivered_segments > 4_000);
+    let in_time = run_with_an_event_for_each_hop(&scenario, 1);
+    assert_eq!(bleached, windlass_sim::Summary { events: bleached.events, ..in_time });
+    // The other direction carries no codepoint that matters to data.
+    scenario.links[1].forward.bleaches_ecn = false;
+    scenario.links[1].backward.bleaches_ecn = true;
+    assert_eq!(run(&scenario, 1, &mut ()).expect("a sound scenario"), marked);
 }
 
 /// Clears the ECN field and answers a timer.

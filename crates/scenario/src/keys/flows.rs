@@ -4,7 +4,7 @@ use super::tcp::TcpKeys;
 use crate::app::AppKeys;
 use crate::units::PacketBytes;
 use windlass_base::{BitRate, Span};
-use windlass_keys::{Located, Name, Positive, keys};
+use windlass_keys::{Located, Name, Positive, keys, words};
 
 keys! {
     /// A TCP flow, or several of the same kind.
@@ -40,6 +40,8 @@ keys! {
         to: Option<Located<String>>,
         /// Size of a packet, IP and UDP headers included.
         packet_bytes: PacketBytes,
+        /// The ECN codepoint of its packets. The source does not react to marks. Default: not-ect.
+        ecn: Option<CodepointKeys>,
         /// Rate while it is on.
         rate: BitRate,
         /// When it starts. Default: 0s.
@@ -48,6 +50,18 @@ keys! {
         stop: Option<Located<Span>>,
         /// Bursts. Default: always on.
         on_off: Option<Located<OnOffKeys>>,
+    }
+}
+
+words! {
+    /// A codepoint that a sender may set (RFC 3168 section 5; CE is the queues').
+    enum CodepointKeys as "an ECN codepoint" {
+        /// Not ECN-capable: queues drop.
+        NotEct = "not-ect",
+        /// ECT(0), as TCP with classic ECN sends it.
+        Ect0 = "ect0",
+        /// ECT(1), as L4S senders send it (RFC 9331).
+        Ect1 = "ect1",
     }
 }
 

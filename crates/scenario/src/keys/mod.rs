@@ -8,7 +8,7 @@ mod over_time;
 mod tcp;
 mod topology;
 
-pub(crate) use flows::{FlowKeys, OnOffKeys, UdpKeys};
+pub(crate) use flows::{CodepointKeys, FlowKeys, OnOffKeys, UdpKeys};
 pub(crate) use middleboxes::{EcnProxyKeys, MiddleboxKeys, MiddleboxKind, SenderPolicyKeys};
 pub(crate) use over_time::{
     AggregationKeys, DelayKeys, LinkOverTimeKeys, OutageKeys, OverTimeKeys, RateKeys,

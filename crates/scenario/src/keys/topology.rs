@@ -74,6 +74,8 @@ keys! {
         loss: Option<LossKeys>,
         /// Reordering after the queue. Default: none.
         reorder: Option<ReorderKeys>,
+        /// Clear the ECN codepoint of each packet after the queue. Default: false.
+        bleach_ecn: Option<bool>,
         /// The way back.
         back: Option<BackKeys>,
         #flatten over_time: OverTimeKeys,
@@ -95,6 +97,8 @@ keys! {
         loss: Option<LossKeys>,
         /// Reordering after the queue. Default: none.
         reorder: Option<ReorderKeys>,
+        /// Clear the ECN codepoint of each packet after the queue. Default: false.
+        bleach_ecn: Option<bool>,
         #flatten over_time: OverTimeKeys,
     }
 }

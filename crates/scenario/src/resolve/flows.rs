@@ -4,10 +4,10 @@
 use super::tcp;
 use super::topology::Topology;
 use crate::app::AppKeys;
-use crate::keys::{FlowKeys, OnOffKeys, UdpKeys};
+use crate::keys::{CodepointKeys, FlowKeys, OnOffKeys, UdpKeys};
 use crate::names::look_up;
 use crate::registry::Context;
-use windlass_base::Span;
+use windlass_base::{Ecn, Span};
 use windlass_keys::{Located, Name};
 use windlass_sim::model::{Flow, NodeId, OnOff, TcpApp, UdpFlow};
 
@@ -199,11 +199,20 @@ fn udp_source(
         from,
         to,
         packet_bytes: keys.packet_bytes.0,
+        ecn: keys.ecn.map_or(Ecn::NotEct, codepoint),
         rate: keys.rate,
         start: keys.start.as_ref().map_or(Span::ZERO, |start| start.value),
         stop: keys.stop.as_ref().map(|stop| stop.value),
         on_off,
     })
+}
+
+fn codepoint(keys: CodepointKeys) -> Ecn {
+    match keys {
+        CodepointKeys::NotEct => Ecn::NotEct,
+        CodepointKeys::Ect0 => Ecn::Ect0,
+        CodepointKeys::Ect1 => Ecn::Ect1,
+    }
 }
 
 fn on_off(keys: &Located<OnOffKeys>, context: &mut Context) -> OnOff {

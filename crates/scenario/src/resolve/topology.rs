@@ -156,6 +156,7 @@ impl Builder<'_> {
             device_queue: path.device_queue.unwrap_or(Span::ZERO),
             loss: loss(path.loss.as_ref()),
             reorder: reorder(path.reorder.as_ref()),
+            bleaches_ecn: path.bleach_ecn.unwrap_or(false),
             variation: Variation {
                 rate: path.rate.as_ref().and_then(RateKeys::over_time),
                 delay: path.delay.over_time(),
@@ -178,6 +179,7 @@ impl Builder<'_> {
             device_queue: device_queue.or(path.device_queue).unwrap_or(Span::ZERO),
             loss: loss(back.and_then(|back| back.loss.as_ref())),
             reorder: reorder(back.and_then(|back| back.reorder.as_ref())),
+            bleaches_ecn: back.and_then(|back| back.bleach_ecn).unwrap_or(false),
             variation: Variation {
                 rate: rate.and_then(RateKeys::over_time),
                 delay: back_delay.unwrap_or(&path.delay).over_time(),

@@ -88,6 +88,23 @@ fn one_clear_message_for_each_mistake() {
             "x.toml:6:7: defaults.ecn: expected true or false, found \"yes\"",
         ),
         (
+            "[defaults]",
+            "udp = [{ from = \"s1\", packet_bytes = 1000, rate = \"1Mbit/s\", ecn = \"ect-1\" }]\n[defaults]",
+            "x.toml:5:68: udp.0.ecn: expected an ECN codepoint, found \"ect-1\"; did you mean \
+             \"ect1\"?",
+        ),
+        (
+            "[defaults]",
+            "udp = [{ from = \"s1\", packet_bytes = 1000, rate = \"1Mbit/s\", ecn = true }]\n[defaults]",
+            "x.toml:5:68: udp.0.ecn: expected an ECN codepoint (\"not-ect\", \"ect0\", \"ect1\"), \
+             found true",
+        ),
+        (
+            "delay = \"5ms\"",
+            "delay = \"5ms\", bleach_ect = true",
+            "x.toml:11:50: dumbbell.bottleneck.bleach_ect: unknown key; did you mean \"bleach_ecn\"?",
+        ),
+        (
             "[queues.marking]\nkind",
             "[queues.marking]\np_max = 1.5\nkind",
             "x.toml:8:9: queues.marking.p_max: expected a probability from 0 to 1, found the bare \

@@ -2,6 +2,7 @@
 
 use super::*;
 use std::path::{Path, PathBuf};
+use windlass_base::Ecn;
 use windlass_keys::Choice;
 use windlass_sim::Scenario;
 
@@ -275,6 +276,30 @@ flows = [{ from = "a", to = "b" }]
     assert_eq!(ways(&[]), [(1.0, 30.0), (1.0, 30.0)]);
     let back = ["links.0.back.delay=2ms", "links.0.back.device_queue=3ms"];
     assert_eq!(ways(&back), [(1.0, 30.0), (2.0, 3.0)]);
+}
+
+#[test]
+fn a_link_bleaches_in_the_direction_that_says_so() {
+    let ways = |set: &[&str]| {
+        let bottleneck = scenario(GOOD, set).links.swap_remove(0);
+        [bottleneck.forward, bottleneck.backward].map(|way| way.bleaches_ecn)
+    };
+    assert_eq!(ways(&[]), [false, false]);
+    assert_eq!(ways(&["dumbbell.bottleneck.bleach_ecn=true"]), [true, false]);
+    assert_eq!(ways(&["dumbbell.bottleneck.back={ bleach_ecn = true }"]), [false, true]);
+}
+
+#[test]
+fn a_udp_source_is_not_ecn_capable_unless_it_names_a_codepoint() {
+    let codepoint = |set: &[&str]| {
+        let source = "udp = [{ from = \"s1\", packet_bytes = 1000, rate = \"1Mbit/s\" }]\n";
+        let text = GOOD.replace("[defaults]", &format!("{source}[defaults]"));
+        scenario(&text, set).udp[0].ecn
+    };
+    assert_eq!(codepoint(&[]), Ecn::NotEct);
+    assert_eq!(codepoint(&["udp.0.ecn=not-ect"]), Ecn::NotEct);
+    assert_eq!(codepoint(&["udp.0.ecn=ect0"]), Ecn::Ect0);
+    assert_eq!(codepoint(&["udp.0.ecn=ect1"]), Ecn::Ect1);
 }
 
 #[test]

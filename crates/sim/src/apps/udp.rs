@@ -72,7 +72,7 @@ impl UdpSource {
 mod tests {
     use super::*;
     use crate::model::OnOff;
-    use windlass_base::BitRate;
+    use windlass_base::{BitRate, Ecn};
 
     fn source(on_off: Option<OnOff>) -> UdpSource {
         let spec = UdpFlow {
@@ -80,6 +80,7 @@ mod tests {
             from: 0,
             to: 1,
             packet_bytes: 1000,
+            ecn: Ecn::NotEct,
             rate: BitRate::from_bits_per_sec(3_000_000).expect("not zero"),
             start: Span::from_millis(100),
             stop: Some(Span::from_millis(1_100)),

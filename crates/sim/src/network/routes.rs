@@ -276,6 +276,7 @@ mod tests {
             device_queue: Span::ZERO,
             loss: Loss::None,
             reorder: None,
+            bleaches_ecn: false,
             variation: Variation::default(),
         };
         let link = |&(a, b, delay)| Link {

@@ -209,8 +209,14 @@ pub struct UdpSummary {
     /// Time that each packet which arrived in the steady window had waited in all queues.
     #[serde(serialize_with = "distribution::in_ms")]
     pub queue_delay_ms: Option<Distribution>,
+    /// Packets that the bottleneck's queue marked; left out where the source is Not-ECT.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marks: Option<u64>,
     /// Packets that the bottleneck's queue dropped.
     pub drops: u64,
+    /// Packets that other queues marked; left out where the source is Not-ECT.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marks_elsewhere: Option<u64>,
     /// Packets that other queues dropped.
     pub drops_elsewhere: u64,
     /// Packets that policers dropped, before the queues; left out where the scenario has none.
@@ -401,7 +407,9 @@ fn udp_summaries(
             packets_per_s,
             mbit_per_s: mbit_per_s(packets_per_s, f64::from(flow.packet_bytes)),
             queue_delay_ms: record.delays.distribution(),
+            marks: flow.ecn.is_capable().then_some(traffic.bottleneck.marks),
             drops: traffic.bottleneck.drops,
+            marks_elsewhere: flow.ecn.is_capable().then_some(traffic.elsewhere.marks),
             drops_elsewhere: traffic.elsewhere.drops,
             policed: network.has_policer().then_some(traffic.policed),
             lost: traffic.lost,

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use windlass_aqm::{Config as Queue, DropTailConfig, Limit, RedConfig};
-use windlass_base::{BitRate, Span, Time};
+use windlass_base::{BitRate, Ecn, Span, Time};
 use windlass_sim::model::{
     Channel, Flow, Link, LinkDirection, Loss, NodeId, TcpApp, UdpFlow, Variation,
 };
@@ -72,6 +72,7 @@ pub(crate) fn channel(rate: Option<BitRate>, delay: Span, queue: Queue) -> Chann
         device_queue: Span::ZERO,
         loss: Loss::None,
         reorder: None,
+        bleaches_ecn: false,
         variation: Variation::default(),
     }
 }
@@ -169,6 +170,7 @@ pub(crate) fn udp(from: NodeId, to: NodeId, packet_bytes: u32, rate: Option<BitR
         from,
         to,
         packet_bytes,
+        ecn: Ecn::NotEct,
         rate: rate.expect("a rate"),
         start: Span::ZERO,
         stop: None,

@@ -102,8 +102,11 @@ def _path_problems(outline: Outline, key: str) -> Iterator[str]:
     if isinstance(path.get("loss"), Mapping):
         text = "simulator only: a kernel's run has other packets than the ordinals are of"
         yield outline.message(f"{key}.loss", text)
-    if "reorder" in path:
-        yield outline.message(f"{key}.reorder", "simulator only: `windlass link` has no such key")
+    for name in ("reorder", "bleach_ecn"):
+        if path.get(name):
+            yield outline.message(
+                f"{key}.{name}", "simulator only: `windlass link` has no such key"
+            )
 
 
 def _flow_problems(

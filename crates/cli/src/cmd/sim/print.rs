@@ -96,6 +96,7 @@ const UDP: &[Column] = &[
     ("received", &["received"], 0),
     ("Mbit/s\nsteady", &["mbit_per_s", "steady"], 2),
     ("pkt/s\nsteady", PACKETS_PER_S, 1),
+    ("marks", &["marks"], 0),
     ("drops", &["drops"], 0),
     ELSEWHERE,
     POLICED,

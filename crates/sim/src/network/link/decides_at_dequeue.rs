@@ -114,12 +114,14 @@ impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
             self.interface.transmitter.occupy(at, sent.end);
             self.note_departure(at, sent.begin, next, transit, cx);
             self.interface.capture_departure(sent.begin, next.slot, transit, cx);
+            self.interface.bleach(next.slot, transit);
             self.interface.propagation.launch_varying(arrival, lost, next.slot, cx);
             return;
         }
         let begin = self.interface.transmitter.take(at, next.wire_bytes);
         self.note_departure(at, begin, next, transit, cx);
         self.interface.capture_departure(begin, next.slot, transit, cx);
+        self.interface.bleach(next.slot, transit);
         self.interface.propagation.launch(self.interface.transmitter.sent_at, next.slot, cx);
     }
 

@@ -56,6 +56,7 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
             return None;
         };
         self.interface.capture_departure(begin, slot, transit, cx);
+        self.interface.bleach(slot, transit);
         if early {
             return Some(self.interface.propagation.arrival(self.free_at));
         }

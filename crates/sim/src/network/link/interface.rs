@@ -7,7 +7,7 @@ use crate::network::transit::Transit;
 use crate::packet::{InFlight, Slot};
 use crate::record::{Context, QueueRecord, Recorder};
 use windlass_aqm::{Packet, Queue};
-use windlass_base::{Rng, Span, Time};
+use windlass_base::{Ecn, Rng, Span, Time};
 
 /// Transmitter and propagation of a channel.
 #[derive(Debug)]
@@ -21,6 +21,7 @@ pub(super) struct Interface {
     pub(super) direction: LinkDirection,
     /// Packets that find the link free may have to wait, or are recorded.
     pub(super) notes_passes: bool,
+    bleaches_ecn: bool,
 }
 
 impl Interface {
@@ -37,6 +38,7 @@ impl Interface {
             record: watched.then(|| Box::new(QueueRecord::new(steady_from))),
             direction,
             notes_passes: watched || !spec.device_queue.is_zero(),
+            bleaches_ecn: spec.bleaches_ecn,
         }
     }
 
@@ -50,6 +52,14 @@ impl Interface {
     ) {
         if !self.direction.reverse && cx.recorder.wants_packets_of(self.direction) {
             transit.capture(begin, self.direction, packet);
+        }
+    }
+
+    /// Clears the ECN codepoint of a packet that leaves the queue, where the link bleaches.
+    #[inline]
+    pub(super) fn bleach(&self, packet: Slot, transit: &mut Transit) {
+        if self.bleaches_ecn {
+            transit.packets.get_mut(packet).run.ecn = Ecn::NotEct;
         }
     }
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from windlass_lab.core.experiments.model import Experiment, Paper
-from windlass_lab.papers.coexistence import plan
+from windlass_lab.papers.coexistence import plan, unresponsive
 from windlass_lab.papers.coexistence.effects import effects
 from windlass_lab.papers.coexistence.named import FIRST_RESULT, NAMED
 from windlass_lab.papers.coexistence.plan import PAPER, Cell
@@ -21,7 +21,8 @@ def _judged() -> list[Cell]:
 
 
 def _disturbed() -> list[Cell]:
-    return list(dict.fromkeys(cell for each in effects() for cell in (each.cell, each.plain)))
+    rows = (*effects(), *unresponsive.shown())
+    return list(dict.fromkeys(cell for each in rows for cell in (each.cell, each.plain)))
 
 
 def _matrix(rate: int) -> Callable[[], list[Cell]]:
@@ -73,12 +74,13 @@ COEXISTENCE = Paper(
         Experiment(
             id=EFFECTS,
             chapter="Disturbances",
-            section="Bursts, lost ACKs, unequal paths",
+            section="Bursts, lost ACKs, unequal paths, unresponsive traffic",
             title="Shares under disturbances",
             shows="The share of the first flow where something is different from the cell of the "
-            "matrix, beside its share there.",
+            "matrix, beside its share there. Traffic with ECT(1) that does not slow down has "
+            "bounds that were committed before its first run.",
             quick=True,
-            seconds=60.0,
+            seconds=170.0,
             first_result=FIRST_RESULT,
         ),
         Experiment(

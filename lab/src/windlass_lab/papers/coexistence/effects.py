@@ -1,6 +1,6 @@
 """Rows for what disturbs the shares: bursts, lost ACKs, unequal paths. None of them is judged."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from windlass_lab.papers.coexistence import measure, scenario
@@ -18,14 +18,6 @@ class Effect:
     measure: Measure
 
 
-@dataclass(frozen=True, slots=True)
-class Lacking:
-    """A row that cannot be run yet, and why."""
-
-    what: str
-    why: str
-
-
 _PATH = Path("fifo1", 25, 20)
 _LOW_DELAY = Path("dualpi2", 160, 20)
 _DISTURBED = (
@@ -37,16 +29,10 @@ _DISTURBED = (
 )
 _CLASSIC = ("red", "codel", "pie")
 _UNEQUAL = (("cubic", "cubic"), ("dctcp", "dctcp"), ("prague", "prague"), ("cubic", "prague"))
-LACKING: Sequence[Lacking] = (
-    Lacking(
-        "Unresponsive traffic with ECT(1) behind DualPI2",
-        "sources of UDP in scenarios have no codepoint",
-    ),
-)
 
 
 def effects() -> Iterator[Effect]:
-    """Every row that can be run, given its controllers."""
+    """Every row of one flow beside another."""
     for variant in (scenario.THINNED, scenario.BURSTS):
         for path, first, second in _DISTURBED:
             plain = Cell(path, first, second)

@@ -1,9 +1,12 @@
 """The rows of the cells: verdicts on those that are named, and the disturbances as figures."""
 
+from collections.abc import Sequence
+
 from windlass_lab.core.verdicts.verdict import Comparison, Subject, informative, within
-from windlass_lab.papers.coexistence.effects import LACKING, effects
+from windlass_lab.papers.coexistence import unresponsive
+from windlass_lab.papers.coexistence.effects import effects
 from windlass_lab.papers.coexistence.measure import Runs, estimate
-from windlass_lab.papers.coexistence.named import NAMED
+from windlass_lab.papers.coexistence.named import NAMED, Named
 from windlass_lab.papers.coexistence.plan import CONTENDERS, Cell
 
 _NOT_RUN = "not run"
@@ -22,9 +25,14 @@ def label(cell: Cell) -> str:
 
 
 def judge(runs: Runs) -> list[Comparison]:
-    """The named cells by their bounds; those that were not run are rows without a verdict."""
+    """The named cells by their bounds."""
+    return _judged(NAMED, runs)
+
+
+def _judged(rows: Sequence[Named], runs: Runs) -> list[Comparison]:
+    """Those that were not run are rows without a verdict."""
     found = []
-    for named in NAMED:
+    for named in rows:
         measured = estimate(named.measure, named.cell, runs)
         subject = Subject(
             f"{named.title}: {named.measure.label} ({label(named.cell)})",
@@ -42,9 +50,9 @@ def judge(runs: Runs) -> list[Comparison]:
 
 
 def show(runs: Runs) -> list[Comparison]:
-    """The disturbances beside the plain cells."""
+    """The disturbances beside the plain cells, and those that are judged by their bounds."""
     found = []
-    for each in effects():
+    for each in (*effects(), *unresponsive.shown()):
         measured = estimate(each.measure, each.cell, runs)
         subject = Subject(
             f"{each.what}: {each.measure.label} ({label(each.cell)})",
@@ -55,5 +63,4 @@ def show(runs: Runs) -> list[Comparison]:
             key=each.measure.key,
         )
         found.append(informative(subject, "" if measured else _NOT_RUN))
-    found += [informative(Subject(each.what), f"{_NOT_RUN}: {each.why}") for each in LACKING]
-    return found
+    return found + _judged(unresponsive.EXPECTED, runs)

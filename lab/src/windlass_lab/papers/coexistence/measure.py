@@ -6,7 +6,7 @@ from statistics import fmean
 
 from windlass_lab.core.statistics import harm
 from windlass_lab.core.statistics.estimate import Estimate
-from windlass_lab.papers.coexistence.plan import Cell
+from windlass_lab.papers.coexistence.plan import PAYLOAD_SHARE, Cell
 from windlass_lab.papers.coexistence.runs import Run
 
 Runs = Mapping[str, Sequence[Run]]
@@ -79,6 +79,19 @@ def _jain(run: Run) -> float:
     return sum(run.mbit) ** 2 / squares if squares else 1.0
 
 
+def _of_link(figure: Callable[[Run, int], float]) -> Callable[[Cell, Runs], list[float]]:
+    def values(cell: Cell, runs: Runs) -> list[float]:
+        return [figure(run, cell.path.rate_mbit) for run in runs.get(cell.name, ())]
+
+    return values
+
+
+def _low_latency(run: Run, rate_mbit: int) -> float:
+    """The part of the sent packets that are not of the second flow, which is classic."""
+    classic = run.mbit[1] / PAYLOAD_SHARE / rate_mbit
+    return 1 - classic / run.used
+
+
 SHARE = Measure("share", "share of the first", "", _each(_share), "middle", 1.0)
 JAIN = Measure("jain", "Jain's index", "", _each(_jain), "high", 1.0)
 HARM_FIRST = Measure(
@@ -104,6 +117,13 @@ WAIT_P99 = Measure(
     _each(lambda run: run.wait_p99_ms[0]),
     "low",
 )
+WAIT_P99_SECOND = Measure(
+    "wait_p99_second_ms",
+    "p99 queueing delay of the second",
+    "ms",
+    _each(lambda run: run.wait_p99_ms[1]),
+    "low",
+)
 LOSS = Measure(
     "loss", "packets dropped at the bottleneck", "", _each(lambda run: run.dropped), "low"
 )
@@ -111,6 +131,22 @@ MARKS = Measure(
     "marks", "packets marked at the bottleneck", "", _each(lambda run: run.marked), "low"
 )
 USED = Measure("used", "utilisation", "", _each(lambda run: run.used), "high", 1.0)
+LOW_LATENCY = Measure(
+    "low_latency",
+    "share of the low-latency queue",
+    "",
+    _of_link(_low_latency),
+    "middle",
+    1.0,
+)
+RATES = Measure(
+    "rates",
+    "both flows' rate over the link's",
+    "",
+    _of_link(lambda run, rate: sum(run.mbit) / rate),
+    "high",
+    1.0,
+)
 EXCESS = Measure("excess", "harm to the first beyond that by its own kind", "", _excess, "low", 1.0)
 
 # Of every cell of the matrix.

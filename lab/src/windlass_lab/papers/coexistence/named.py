@@ -28,7 +28,7 @@ class Named:
     criterion: Criterion
 
 
-def _named(
+def named(
     title: str,
     cell: Cell,
     measure_: Measure,
@@ -36,6 +36,7 @@ def _named(
     why: str,
     source: str,
 ) -> Named:
+    """A row whose bounds are older than its result."""
     return Named(title, cell, measure_, bounds, Criterion(why, source, _SET_ON, Basis.BEFORE))
 
 
@@ -44,7 +45,7 @@ _FAIR = Bounds(low=0.95)
 _OF_ITSELF = "RFC 9743 section 5.1.4; fair as everywhere in the lab: an index of 0.95"
 
 NAMED: Sequence[Named] = (
-    _named(
+    named(
         "Reno shares with itself",
         Cell(_DSL, "reno", "reno"),
         measure.JAIN,
@@ -52,7 +53,7 @@ NAMED: Sequence[Named] = (
         "flows of one controller on equal paths share equally",
         _OF_ITSELF,
     ),
-    _named(
+    named(
         "CUBIC shares with itself",
         Cell(Path("fifo1", 25, 80), "cubic", "cubic"),
         measure.JAIN,
@@ -60,7 +61,7 @@ NAMED: Sequence[Named] = (
         "flows of one controller on equal paths share equally",
         _OF_ITSELF,
     ),
-    _named(
+    named(
         "CUBIC spares Reno on short paths",
         Cell(_DSL, "reno", "cubic"),
         measure.EXCESS,
@@ -69,7 +70,7 @@ NAMED: Sequence[Named] = (
         "Reno does, and a tenth is left for the window before that region",
         "RFC 9438 section 4.3; the threshold of Ware et al. 2019",
     ),
-    _named(
+    named(
         "BBRv1 in a deep buffer",
         Cell(Path("fifo4", 25, 80), "cubic", "bbr"),
         measure.SHARE,
@@ -79,7 +80,7 @@ NAMED: Sequence[Named] = (
         "between the steady states",
         "Ware, Mukerjee, Seshan, Sherry, Modeling BBR's interactions, IMC 2019",
     ),
-    _named(
+    named(
         "BBRv1 in a shallow buffer",
         Cell(Path("fifo0.5", 25, 80), "cubic", "bbr"),
         measure.SHARE,
@@ -87,7 +88,7 @@ NAMED: Sequence[Named] = (
         "BBR does not answer losses, and a flow that does gets the smaller part of a small buffer",
         "Hock, Bless, Zitterbart, Experimental evaluation of BBR, ICNP 2017",
     ),
-    _named(
+    named(
         "Vegas gives way to Reno",
         Cell(_DSL, "reno", "vegas"),
         measure.SHARE,
@@ -95,7 +96,7 @@ NAMED: Sequence[Named] = (
         "Vegas keeps a few packets in the queue, Reno fills it",
         "Mo, La, Anantharam, Walrand, Analysis and comparison of TCP Reno and Vegas, INFOCOM 1999",
     ),
-    _named(
+    named(
         "FQ-CoDel protects Reno from BBRv1",
         Cell(Path("fq-codel", 25, 20), "reno", "bbr"),
         measure.SHARE,
@@ -103,7 +104,7 @@ NAMED: Sequence[Named] = (
         "each flow has a queue of its own and the same quantum",
         "RFC 8290 sections 1 and 4.1; a tenth for the sawtooth of a flow alone in its queue",
     ),
-    _named(
+    named(
         "PIE holds its target",
         Cell(Path("pie", 25, 20), "cubic", "cubic"),
         measure.QUEUE,
@@ -111,7 +112,7 @@ NAMED: Sequence[Named] = (
         "PIE steers the delay to 15 ms; a third each way for the sawtooth of two flows",
         "RFC 8033 sections 4.2 and 5.1",
     ),
-    _named(
+    named(
         "New-ECN on unequal paths",
         Cell(Path("red", 25, 160, 16), "new-ecn", "new-ecn"),
         measure.JAIN,
@@ -119,7 +120,7 @@ NAMED: Sequence[Named] = (
         "the rate of a New-ECN flow does not depend on its round trip",
         "Hamann 1999 section 4.2.2, on another path than its own",
     ),
-    _named(
+    named(
         "DCTCP starves CUBIC behind RED",
         Cell(Path("red", 25, 20), "cubic", "dctcp"),
         measure.SHARE,
@@ -128,7 +129,7 @@ NAMED: Sequence[Named] = (
         "of the order of 1/sqrt(p)",
         "RFC 8257 section 5 (for networks under one administration only)",
     ),
-    _named(
+    named(
         "Prague and CUBIC behind DualPI2",
         Cell(Path("dualpi2", 160, 20), "cubic", "prague"),
         measure.SHARE,
@@ -136,7 +137,7 @@ NAMED: Sequence[Named] = (
         "the coupling is there to make their rates alike: one is 0.8 to 1.25 of the other",
         "RFC 9332 section 2.1; the bounds are the project's for DualPI2",
     ),
-    _named(
+    named(
         "Prague's delay behind DualPI2",
         Cell(Path("dualpi2", 160, 20), "prague", "cubic"),
         measure.WAIT_P99,

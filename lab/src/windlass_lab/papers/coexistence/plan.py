@@ -6,6 +6,8 @@ from itertools import combinations_with_replacement, product
 
 PAPER = "coexistence"
 PACKET_BYTES = 1500
+# Of a full packet's bytes: without the headers of IP and TCP, timestamps included.
+PAYLOAD_SHARE = 1448 / PACKET_BYTES
 # Runs of each cell of the matrix, and of each cell that is judged.
 SEEDS, SEEDS_JUDGED = 3, 20
 # Of each cell its name, and that of each experiment with a part of the matrix.

@@ -34,10 +34,20 @@ _WINDOW_LEAST_BYTES = 4_000_000
 _SHARED = 0.5
 # Cells that differ from those of the matrix: what stands in the place of a part.
 THINNED, BURSTS, FALLBACK = "thinned-acks", "bursts", "fallback"
+# Rates of a source that does not slow down, in hundredths of the link's.
+LOADS = (30, 60, 120)
+
+
+def ect1(load: int) -> str:
+    """The variant with an unresponsive source of that load, whose packets have ECT(1)."""
+    return f"ect1-{load}"
+
+
 VARIANTS: Mapping[str, str] = {
     THINNED: "one ACK in two lost on its way back",
     BURSTS: "data in bursts of a millisecond, as offloads send them",
     FALLBACK: "Prague's fallback on",
+    **{ect1(load): f"unresponsive ECT(1) traffic of {load} % of the link" for load in LOADS},
 }
 
 
@@ -47,13 +57,13 @@ def text(cell: Cell) -> str:
 
 
 def parts(cell: Cell) -> tuple[str, ...]:
-    """Its parts in order: head, queue, links, and each flow."""
+    """Its parts in order: head, queue, links, each flow, and the source of a variant."""
     path = cell.path
     names = [name for name in (cell.first, cell.second) if name]
     places = [place for place, name in ((1, cell.first), (2, cell.second)) if name]
     flows = (flow(place, name, cell.variant) for place, name in zip(places, names, strict=True))
     first = (f'name = "{cell.name}"\n', head(path, cell.variant))
-    return (*first, queue(path), links(path, cell.variant), *flows)
+    return (*first, queue(path), links(path, cell.variant), *flows, source(path, cell.variant))
 
 
 def digest() -> str:
@@ -62,7 +72,9 @@ def digest() -> str:
     found = [head(path) + queue(path) + links(path) for path in paths]
     found += [flow(1, name) for name in CONTENDERS]
     some = Path("fifo1", RATES_MBIT[0], RTTS_MS[0])
-    found += [head(some, each) + links(some, each) + flow(1, "prague", each) for each in VARIANTS]
+    for each in VARIANTS:
+        found.append(head(some, each) + links(some, each) + flow(1, "prague", each))
+        found.append(source(some, each))
     return hashlib.sha256("".join(found).encode()).hexdigest()
 
 
@@ -152,4 +164,15 @@ def flow(place: int, name: str, variant: str = "") -> str:
     return (
         f'\n[[flows]]\nname = "{name}-{place}"\nfrom = "s{place}"\ncontroller = {controller}\n'
         f"{''.join(lines)}"
+    )
+
+
+def source(path: Path, variant: str) -> str:
+    """A source of UDP from the first sender, where the variant has one."""
+    load = next((load for load in LOADS if variant == ect1(load)), None)
+    if load is None:
+        return ""
+    return (
+        f'\n[[udp]]\nname = "unresponsive"\nfrom = "s1"\npacket_bytes = {PACKET_BYTES}\n'
+        f'rate = "{path.rate_mbit * load * 10}kbit/s"\necn = "ect1"\n'
     )
