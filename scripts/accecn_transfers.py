@@ -8,6 +8,7 @@ in its machine, as
 The file has the output of `windlass probe serve --json`.
 """
 
+import builtins
 import json
 import socket
 import struct
@@ -15,7 +16,7 @@ import sys
 import threading
 import time
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 SERVER = ("10.98.0.2", 80)
@@ -26,6 +27,8 @@ PROBES = 100
 """Bytes sent one by one after an upload, at most."""
 RECEIVE_BUFFER = 1 << 20
 PATIENCE_S = 100
+SEQUENCE = 1 << 32
+"""Sequence numbers count modulo this."""
 ETH_P_ALL = 3
 SO_RCVBUFFORCE = 33
 PACKET_OUTGOING = 4
@@ -46,6 +49,18 @@ class Marks:
 
     packets: int = 0
     bytes: int = 0
+    end: int | None = field(default=None, compare=False, repr=False)
+    """The sequence number after the data that has passed."""
+
+    def pass_by(self, tcp: builtins.bytes, payload: int, marked: bool) -> None:
+        """Counts a packet with this TCP header. One that repeats data is not acceptable at the
+        receiver, whose counters leave it out (section 3.2)."""
+        end = (int.from_bytes(tcp[4:8]) + payload) % SEQUENCE
+        if payload and self.end is not None and (end - self.end - 1) % SEQUENCE >= SEQUENCE // 2:
+            return
+        self.end = end if payload else self.end
+        self.packets += marked
+        self.bytes += payload * marked
 
 
 def is_exact(seen: Marks, known: Marks) -> bool:
@@ -82,13 +97,12 @@ def count(tap: socket.socket, marks: dict[int, Marks]) -> None:
         packet, address = tap.recvfrom(2048)
         if address[2] != PACKET_OUTGOING or packet[0] >> 4 != 4 or packet[9] != socket.IPPROTO_TCP:
             continue
-        if packet[1] & 3 == CE:
-            header = (packet[0] & 15) * 4
-            (length,) = struct.unpack_from("!H", packet, 2)
-            ports = struct.unpack_from("!HH", packet, header)
-            client = ports[1] if ports[0] == SERVER[1] else ports[0]
-            marks[client].packets += 1
-            marks[client].bytes += length - header - (packet[header + 12] >> 4) * 4
+        header = (packet[0] & 15) * 4
+        (length,) = struct.unpack_from("!H", packet, 2)
+        tcp = packet[header:length]
+        ports = struct.unpack_from("!HH", tcp)
+        client = ports[1] if ports[0] == SERVER[1] else ports[0]
+        marks[client].pass_by(tcp, len(tcp) - (tcp[12] >> 4) * 4, packet[1] & 3 == CE)
 
 
 def tcp_info(connection: socket.socket) -> tuple[int, ...]:
@@ -131,7 +145,7 @@ def upload(marks: dict[int, Marks]) -> tuple[Marks, Marks]:
             sys.exit("the connection has no AccECN")
         # The last packet may be on the device and not yet counted here.
         time.sleep(0.1)
-        seen = marks[connection.getsockname()[1]]
+        seen = replace(marks[connection.getsockname()[1]])
         return seen, Marks(info[DELIVERED_CE], info[DELIVERED_CE_BYTES])
 
 
