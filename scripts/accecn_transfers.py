@@ -125,7 +125,7 @@ def delivered(connection: socket.socket) -> tuple[int, ...]:
 
 def last_option(connection: socket.socket) -> tuple[int, ...]:
     """Sends bytes until one needed no retransmission. The ACK of a byte that was sent once has the
-    option with all counters; that of a retransmission, which is Not-ECT, may have none."""
+    option with all counters; that of repeated data, which changes no counter, may have none."""
     info = delivered(connection)
     for _ in range(PROBES):
         before = info[RETRANSMITTED]
