@@ -69,7 +69,7 @@ verify-aarch64: setup ## Build the static binary for aarch64, try the ECN proxy 
 verify-bare: ## Run make demo and make test in a minimal Debian root with empty caches, as root, in an hour
 	@scripts/bare
 
-verify-accecn: setup ## Hold AccECN against Linux 7.3 in an emulated machine, as root, in a few minutes
+verify-accecn: setup ## Hold AccECN against Linux 7.3 in an emulated machine, as root, in ten minutes
 	@scripts/build-quick
 	@scripts/verify-accecn
 

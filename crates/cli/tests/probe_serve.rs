@@ -41,11 +41,15 @@ impl Served {
             "--page",
             &page_bytes.to_string(),
         ]);
-        let mut server =
-            namespace.inside(|| command.stdout(Stdio::piped()).spawn().expect("starts"));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut server = namespace.inside(|| command.spawn().expect("starts"));
         let mut line = String::new();
-        let stdout = server.stdout.take().expect("piped");
-        BufReader::new(stdout).read_line(&mut line).expect("text");
+        // With --json the line is on standard error.
+        match options.contains(&"--json") {
+            true => BufReader::new(server.stderr.take().expect("piped")).read_line(&mut line),
+            false => BufReader::new(server.stdout.take().expect("piped")).read_line(&mut line),
+        }
+        .expect("text");
         assert!(line.starts_with("serving 1 addresses"), "{line}");
         namespace.bring_up("engine", &["10.98.0.1/24"]);
         Served { server, namespace }
@@ -151,6 +155,23 @@ fn clients_that_do_not_read_cost_the_server_no_copies_of_the_page() {
         let grown = served.resident().saturating_sub(before);
         assert!(grown < clients * (64 << 10), "{grown}");
     });
+}
+
+#[test]
+fn each_connection_that_ends_is_a_line_of_json() {
+    if skipped() {
+        return;
+    }
+    let mut served = Served::start_with(100_000, &["--ecn", "accurate", "--json"]);
+    let stdout = served.server.stdout.take().expect("piped");
+    served.namespace.inside(fetch);
+    let mut line = String::new();
+    BufReader::new(stdout).read_line(&mut line).expect("text");
+    let ended: serde_json::Value = serde_json::from_str(&line).expect("an object");
+    assert_eq!(ended["kind"], "probe.connection");
+    assert_eq!(ended["server"], "10.98.0.2:80");
+    assert_eq!(ended["bytes_acknowledged"], page(100_000).len());
+    assert!(ended["accecn"].is_null(), "this machine's kernel does not ask for it");
 }
 
 #[test]

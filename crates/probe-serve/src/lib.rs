@@ -3,6 +3,7 @@
 //! TUN device.
 
 mod answer;
+mod ended;
 mod engine;
 mod network;
 mod page;
@@ -14,6 +15,7 @@ mod stack;
 mod tun;
 
 pub use answer::{Answer, Outgoing};
+pub use ended::{Counts, Ended, Marked};
 pub use engine::EngineServer;
 pub use network::Network;
 pub use page::{Says, Speaker, page, says};

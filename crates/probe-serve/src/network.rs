@@ -1,6 +1,7 @@
 //! The paths between the clients and all servers of a population: delay, loss, and the order of arrival. tun.rs
 //! drives it by the clock, tests by virtual time.
 
+use crate::ended::{Accounts, Ended};
 use crate::population::Spec;
 use crate::server::Server;
 use std::collections::{BTreeMap, VecDeque};
@@ -30,6 +31,7 @@ pub struct Network {
     wire: BTreeMap<(Time, u64), (Direction, IpAddr, Vec<u8>)>,
     timers: Deadlines<IpAddr>,
     arrived: VecDeque<Vec<u8>>,
+    ended: Accounts,
     rng: Rng,
     count: u64,
 }
@@ -78,6 +80,7 @@ impl Network {
             wire: BTreeMap::new(),
             timers: Deadlines::default(),
             arrived: VecDeque::new(),
+            ended: Accounts::default(),
             rng: Rng::new(seed),
             count: 0,
         }
@@ -124,6 +127,11 @@ impl Network {
         self.arrived.pop_front()
     }
 
+    /// The next connection that a server has ended.
+    pub fn poll_ended(&mut self) -> Option<Ended> {
+        self.ended.pop()
+    }
+
     fn expire(&mut self, now: Time) {
         let Some((_, address)) = self.timers.pop(now) else { return };
         if let Some(node) = self.nodes.get_mut(&address) {
@@ -141,6 +149,9 @@ impl Network {
         let mut sent = Vec::new();
         while let Some(packet) = node.server.poll_packet(now) {
             sent.push(packet);
+        }
+        while let Some(ended) = node.server.poll_ended() {
+            self.ended.push(ended);
         }
         self.timers.set(&mut node.timer, node.server.poll_timeout(), address);
         for packet in sent {

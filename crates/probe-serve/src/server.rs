@@ -1,5 +1,6 @@
 //! A simulated host.
 
+use crate::ended::Ended;
 use windlass_base::Time;
 
 /// A simulated host, driven by packets and time.
@@ -12,6 +13,10 @@ pub trait Server {
     fn poll_timeout(&self) -> Option<Time>;
     /// To be called when the time that [`Server::poll_timeout`] returned has come.
     fn handle_timeout(&mut self, now: Time);
+    /// The next of its connections that has ended. A host without connections of its own keeps no account.
+    fn poll_ended(&mut self) -> Option<Ended> {
+        None
+    }
 }
 
 impl<S: Server + ?Sized> Server for Box<S> {
@@ -29,5 +34,9 @@ impl<S: Server + ?Sized> Server for Box<S> {
 
     fn handle_timeout(&mut self, now: Time) {
         (**self).handle_timeout(now);
+    }
+
+    fn poll_ended(&mut self) -> Option<Ended> {
+        (**self).poll_ended()
     }
 }

@@ -1,5 +1,6 @@
 //! Servers behind a TUN device: `windlass probe serve`.
 
+use crate::ended::Ended;
 use crate::network::Network;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -17,13 +18,18 @@ const WAIT_MAX_MS: u64 = 1000;
 const BATCH_PACKETS: usize = 256;
 
 /// Runs the servers of a network behind the TUN device `device`, and creates the device if it does not
-/// exist. The user configures its addresses and routes. Calls `ready` once the servers answer. Returns
-/// only on an error.
+/// exist. The user configures its addresses and routes. Calls `ready` once the servers answer, and `ended` after
+/// each connection. Returns only on an error.
 ///
 /// # Errors
 ///
 /// The device cannot be opened: the process lacks CAP_NET_ADMIN, or the device is no TUN device.
-pub fn serve(mut network: Network, device: &str, ready: impl FnOnce()) -> io::Result<Infallible> {
+pub fn serve(
+    mut network: Network,
+    device: &str,
+    ready: impl FnOnce(),
+    ended: impl Fn(&Ended),
+) -> io::Result<Infallible> {
     let tun = DeviceBuilder::new().name(device).tx_queue_len(QUEUE_PACKETS).build_sync()?;
     tun.set_nonblocking(true)?;
     let start = Instant::now();
@@ -39,6 +45,7 @@ pub fn serve(mut network: Network, device: &str, ready: impl FnOnce()) -> io::Re
             // While the device is down sending fails, and the packet counts as lost.
             let _ = tun.send(&packet);
         }
+        std::iter::from_fn(|| network.poll_ended()).for_each(|connection| ended(&connection));
         wait(&tun, network.poll_timeout(), now())?;
     }
 }

@@ -2,6 +2,7 @@
 //! on it.
 
 use crate::answer::Outgoing;
+use crate::ended::Ended;
 use crate::page::Speaker;
 use std::collections::VecDeque;
 use windlass_base::{Ecn, Span, Time};
@@ -203,6 +204,11 @@ impl Conversation {
             options: Options { timestamps, ..Options::default() },
             ..Segment::default()
         }
+    }
+
+    /// The account of the connection.
+    pub(super) fn ended(&self, flow: &Flow) -> Ended {
+        Ended::new(flow, self.stream.connection())
     }
 
     /// Bytes that it holds or has promised to hold.

@@ -8,6 +8,7 @@ mod tests;
 mod time_wait;
 mod timers;
 
+use crate::ended::{Accounts, Ended};
 use crate::page::Speaker;
 use crate::server::Server;
 use conversation::{Conversation, packet};
@@ -34,6 +35,7 @@ pub struct EngineServer<F> {
     timers: Timers,
     time_waits: TimeWaits,
     out: VecDeque<Vec<u8>>,
+    ended: Accounts,
     /// The payload of the packet that is being made.
     payload: Vec<u8>,
     isn: u32,
@@ -58,6 +60,7 @@ impl<F: FnMut() -> Box<dyn Speaker>> EngineServer<F> {
             hosts: BTreeMap::new(),
             timers: Timers::default(),
             out: VecDeque::new(),
+            ended: Accounts::default(),
             payload: Vec::new(),
             // Numbers that wrap within a connection.
             isn: u32::MAX - 2000,
@@ -91,13 +94,12 @@ impl<F: FnMut() -> Box<dyn Speaker>> EngineServer<F> {
         };
         self.timers.set(flow, &mut host.timer, next);
         match host.state() {
-            State::Closed => drop(self.hosts.remove(flow)),
-            State::TimeWait => {
-                self.time_waits.begin(now, *flow, host.final_ack());
-                self.hosts.remove(flow);
-            }
-            _ => {}
+            State::Closed => {}
+            State::TimeWait => self.time_waits.begin(now, *flow, host.final_ack()),
+            _ => return,
         }
+        self.ended.push(host.ended(flow));
+        self.hosts.remove(flow);
     }
 
     /// Begins the connection of a SYN, unless there are too many. Its initial sequence number is `isn`, or
@@ -156,6 +158,10 @@ impl<F: FnMut() -> Box<dyn Speaker>> Server for EngineServer<F> {
 
     fn poll_packet(&mut self, _: Time) -> Option<Vec<u8>> {
         self.out.pop_front()
+    }
+
+    fn poll_ended(&mut self) -> Option<Ended> {
+        self.ended.pop()
     }
 
     fn poll_timeout(&self) -> Option<Time> {

@@ -1,6 +1,6 @@
 use super::conversation::{FIN_WAIT_2_MAX, REQUEST_BYTES_MAX, REQUEST_TIME_MAX};
 use super::*;
-use crate::{Answer, Outgoing, says};
+use crate::{Answer, Marked, Outgoing, says};
 use proptest::prelude::*;
 use std::io::Write;
 use std::net::SocketAddr;
@@ -33,6 +33,8 @@ struct World {
     server: EngineServer<Factory>,
     clients: BTreeMap<Flow, Stream>,
     loss: f64,
+    /// The path marks all ECT data to the clients.
+    marks: bool,
     rng: Rng,
     /// The most memory that one connection had.
     memory_max: usize,
@@ -50,6 +52,7 @@ impl World {
             config,
             clients: BTreeMap::new(),
             loss: 0.0,
+            marks: false,
             rng: Rng::new(1),
             memory_max: 0,
         }
@@ -110,7 +113,9 @@ impl World {
                 && let Some(client) = self.clients.get_mut(&incoming.flow)
             {
                 let (segment, payload) = (&received.segment, received.payload);
-                client.handle_segment(self.now, segment, payload, Ecn::NotEct, &mut ());
+                let marked = self.marks && received.ecn != Ecn::NotEct;
+                let ecn = if marked { Ecn::Ce } else { received.ecn };
+                client.handle_segment(self.now, segment, payload, ecn, &mut ());
             }
         }
     }
@@ -281,13 +286,46 @@ fn in_time_wait_a_repeated_fin_is_acknowledged_and_a_later_syn_begins_anew() {
     assert_eq!((world.server.time_waits.len(), world.server.hosts.len()), (0, 1));
 }
 
-#[test]
-fn in_time_wait_the_counter_of_marks_stands() {
-    let accurate = config(Profile::Linux).with(|c| {
+/// Both ends have AccECN.
+fn accurate() -> Config {
+    config(Profile::Linux).with(|c| {
         c.ecn.enabled = true;
         c.ecn.echo = EcnEcho::Accurate;
-    });
-    let mut world = World::with(accurate, Answer::page(1000));
+    })
+}
+
+#[test]
+fn a_connection_that_has_ended_leaves_an_account_with_the_clients_counts() {
+    let page = Answer::page(100_000);
+    let mut world = World::with(accurate(), page.clone());
+    world.marks = true;
+    let flow = world.ask(1, REQUEST);
+    assert_eq!(world.server.poll_ended(), None);
+    world.fetch(&flow);
+    let ended = world.server.poll_ended().expect("an account");
+    assert_eq!((ended.client, ended.server), (flow.local, flow.remote));
+    assert_eq!(ended.bytes_acknowledged, page.to_vec().len() as u64);
+    assert_eq!((ended.bytes_received, ended.retransmitted_segments), (REQUEST.len() as u64, 0));
+    let counts = ended.accecn.expect("AccECN");
+    assert_eq!(counts.reported.ce_bytes, ended.bytes_acknowledged, "all data was marked");
+    assert_eq!((counts.received, counts.sends_ect), (Marked { ce_packets: 0, ce_bytes: 0 }, true));
+    assert_eq!(world.server.poll_ended(), None);
+}
+
+#[test]
+fn a_reset_connection_leaves_an_account_too() {
+    let mut world = World::new(Answer::page(1000));
+    let flow = world.connect(1);
+    (0..3).for_each(|_| world.step());
+    world.client(&flow).connection_mut().abort();
+    (0..3).for_each(|_| world.step());
+    let ended = world.server.poll_ended().expect("an account");
+    assert_eq!((ended.client, ended.bytes_acknowledged, ended.accecn), (flow.local, 0, None));
+}
+
+#[test]
+fn in_time_wait_the_counter_of_marks_stands() {
+    let mut world = World::with(accurate(), Answer::page(1000));
     let flow = world.ask(1, REQUEST);
     let fin = world.fin_of(&flow);
     // It begins with 5 (RFC 9768 §3.2.1), and nothing was marked.

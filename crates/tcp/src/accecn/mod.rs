@@ -7,10 +7,13 @@
 mod counters;
 mod decoder;
 pub mod negotiation;
+mod option_loss;
 
 pub use counters::Counters;
 pub(crate) use decoder::{Decoder, Feedback};
+pub(crate) use option_loss::OptionLoss;
 
+use crate::segment::Options;
 use windlass_base::Ecn;
 
 /// The state of a connection whose ends have agreed on AccECN.
@@ -28,10 +31,8 @@ pub(crate) struct AccEcn {
     pub(crate) owes_option: bool,
     /// So has the first data.
     pub(crate) first_data: bool,
-    /// Segments with options seem to reach the peer (§3.2.3.2.2).
-    pub(crate) sends_options: bool,
-    /// Segments in a row that repeated data, while options were sent.
-    pub(crate) repeats: u8,
+    /// Whether segments with options seem to reach the peer.
+    pub(crate) option_loss: OptionLoss,
     /// Data may be ECT (§3.1.5, §3.2.2.3, §3.2.2.4).
     pub(crate) sends_ect: bool,
     /// Marks that the peer reports count (§3.2.2.1 note 1, §3.2.2.4).
@@ -50,8 +51,7 @@ impl AccEcn {
             owes_handshake: false,
             owes_option: true,
             first_data: false,
-            sends_options: true,
-            repeats: 0,
+            option_loss: OptionLoss::default(),
             sends_ect: true,
             responds: true,
             has_feedback: false,
@@ -78,6 +78,12 @@ impl AccEcn {
     /// other codepoint shows that the path changes the field (§3.2.2.3).
     pub(crate) fn judge_handshake(&mut self, codepoint: Ecn) {
         self.sends_ect &= codepoint == Ecn::NotEct;
+    }
+
+    /// A segment with an ACK leaves, with these options.
+    pub(crate) fn note_option(&mut self, options: &Options) {
+        let timestamp = options.timestamps.map(|timestamps| timestamps.value);
+        self.option_loss.note_sent(options.accecn.is_some(), timestamp);
     }
 
     /// ACE is zero where it cannot be: the peer has not entered AccECN mode, or the path zeroes the field

@@ -15,9 +15,6 @@ use crate::{Flags, Segment};
 use alloc::boxed::Box;
 use windlass_base::{Ecn, Time};
 
-/// Segments in a row that repeat data, after which options are left out (RFC 9768 §3.2.3.2.2).
-const REPEATS: u8 = 3;
-
 /// The handshake.
 impl Connection {
     /// The counters of AccECN; `None` if the connection does not use it.
@@ -206,19 +203,18 @@ impl Connection {
         }
     }
 
-    /// A segment repeats data although its ACK had an option: the path may drop segments with options
-    /// (RFC 9768 §3.2.3.2.2).
+    /// A segment repeats data: its ACK was lost, perhaps because it had an option.
     pub(super) fn note_repeated_data(&mut self) {
         if let Some(state) = &mut self.accurate {
-            state.repeats = state.repeats.saturating_add(1);
-            state.sends_options &= state.repeats < REPEATS;
+            state.option_loss.note_repeated_data();
         }
     }
 
-    /// New data arrives.
-    pub(super) fn note_new_data(&mut self) {
+    /// A segment has new data.
+    pub(super) fn note_new_data(&mut self, segment: &Segment) {
         if let Some(state) = &mut self.accurate {
-            state.repeats = 0;
+            let echo = segment.options.timestamps.map(|timestamps| timestamps.echo_reply);
+            state.option_loss.note_new_data(echo);
         }
     }
 
@@ -292,7 +288,7 @@ impl Connection {
         if first.options.sack.is_empty() && core::mem::take(&mut state.owes_handshake) {
             first.flags = (first.flags - ASK) | flags_of(encode(state.handshake));
         }
-        if !state.sends_options {
+        if !state.option_loss.passes() {
             return;
         }
         let room = Options::MAX_LEN - first.options.len_beside_accecn();
@@ -300,6 +296,7 @@ impl Connection {
             true => Some(state.counters.send_whole_option()),
             false => state.counters.send_option(room),
         };
+        state.note_option(&first.options);
         let fitting = first.options.sack_that_fits().len();
         first.options.sack.truncate(fitting);
     }
@@ -313,7 +310,10 @@ impl Connection {
         if data.segment > 0 {
             state.decoder.note_sent(data.segment);
         }
-        if !state.sends_options || retransmission {
+        if retransmission {
+            state.note_option(&run.first.options);
+        }
+        if !state.option_loss.passes() || retransmission {
             return;
         }
         let first_data = data.segment > 0 && core::mem::take(&mut state.first_data);
@@ -322,6 +322,7 @@ impl Connection {
             true => Some(state.counters.send_whole_option()),
             false => state.counters.send_option(room),
         };
+        state.note_option(&run.first.options);
         if let Some(option) = &run.first.options.accecn {
             let len = option.padded_len() as u32;
             data.segment = data.segment.min(self.agreed.mss - len);

@@ -93,7 +93,7 @@ impl Connection {
         self.schedule_ack(now, arrival, (end - from) as u32, push);
         if self.rx.reassembly.nxt() > before {
             self.notify_readable();
-            self.note_new_data();
+            self.note_new_data(segment);
         }
         match arrival {
             Arrival::Duplicate => {

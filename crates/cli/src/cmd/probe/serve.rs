@@ -1,6 +1,7 @@
 //! `windlass probe serve` and `windlass probe population`.
 
 use super::args::{Ecn, Population, Serve};
+use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::registry::controller;
 use crate::{interrupt, stdout};
@@ -9,7 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use windlass_base::text_file;
-use windlass_probe_serve::{Network, Spec, Stack, draw_controllers, generate, read, write};
+use windlass_probe_serve::{Ended, Network, Spec, Stack, draw_controllers, generate, read, write};
 use windlass_tcp::cc::ControllerFactory;
 use windlass_tcp::config::EcnEcho;
 
@@ -30,10 +31,19 @@ pub(super) fn main(args: &Serve) -> Result<ExitCode, Failure> {
     interrupt::watch();
     let ready = || {
         let message = format!("serving {} addresses at {}", servers.len(), args.tun);
-        // Standard output may be closed: the servers work all the same.
-        let _ = stdout::line(&message);
+        match args.json {
+            true => eprintln!("{message}"),
+            // Standard output may be closed: the servers work all the same.
+            false => drop(stdout::line(&message)),
+        }
     };
-    match windlass_probe_serve::serve(network, &args.tun, ready) {
+    let ended = |connection: &Ended| {
+        if args.json {
+            // It may be closed here, too.
+            let _ = stdout::line(&Document::new("probe.connection", connection).line());
+        }
+    };
+    match windlass_probe_serve::serve(network, &args.tun, ready, ended) {
         Ok(never) => match never {},
         Err(error) => Err(Failure::Work(format!(
             "probe serve: device {}: {error}; it takes CAP_NET_ADMIN and /dev/net/tun: run as root, or see windlass doctor link",

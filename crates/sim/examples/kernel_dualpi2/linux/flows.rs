@@ -19,8 +19,8 @@ pub(crate) struct Cell {
     pub(crate) controllers: Vec<String>,
 }
 
-/// The part of a run that counts begins after so much of it.
-const SETTLES: Span = Span::from_secs(5);
+/// The part of a run that does not count, as flows settle, is one of so many.
+const SETTLES: u64 = 4;
 
 impl Cell {
     fn rate(&self) -> BitRate {
@@ -50,6 +50,7 @@ impl Cell {
 fn flow(number: usize, controller: &str) -> String {
     let ecn = match controller {
         "dctcp" => "ecn = true\nreceiver = { echo = \"dctcp\", ack = \"immediate\" }\n",
+        "prague" => "accecn = true\n",
         _ => "",
     };
     format!("[[flows]]\nfrom = \"s{number}\"\ncontroller = \"{controller}\"\n{ecn}")
@@ -126,7 +127,7 @@ pub(crate) fn run<Q: Held + 'static>(
 ) -> Result<Log, Box<dyn Error>> {
     let document = windlass_scenario::from_toml("flows", &cell.scenario(duration), &[])?;
     let router = document.scenario.node("r1").ok_or("no router")?;
-    let log = Log::new(vec![Time::ZERO + SETTLES]);
+    let log = Log::new(vec![Time::ZERO + duration / SETTLES]);
     let bottleneck = Bottleneck::new(queue, cell.rate(), log);
     let middlebox =
         Rc::new(RefCell::new(Router { bottleneck, arrived: 0, through: vec![], failed: Ok(()) }));

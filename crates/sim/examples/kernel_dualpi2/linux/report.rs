@@ -114,8 +114,8 @@ pub(crate) fn arrivals(runs: &Runs) -> bool {
     near
 }
 
-/// Prints mean and 99th percentile of the delays, marks, drops and rates in the part of a run that counts. True if the
-/// mean delays are near each other.
+/// Prints mean and 99th percentile of the delays, marks, drops and megabytes in the part of a run that counts, and with
+/// both kinds of packets the ratio of their rates. True if the mean delays are near each other.
 pub(crate) fn flows(cell: &Cell, runs: &Runs) -> bool {
     let mut near = true;
     for ecn in [Ecn::NotEct, Ecn::Ect1] {
@@ -130,9 +130,39 @@ pub(crate) fn flows(cell: &Cell, runs: &Runs) -> bool {
         let controllers = cell.controllers.join(", ");
         print!("| {} | {} | {controllers} | {ecn:?} |", cell.mbit_per_s, cell.rtt_ms);
         print!(" {:.2} | {:.2} | {} |", delay.linux, delay.ours, delay.percent());
-        print!(" {:.1} | {:.1} |", tail.linux.mean, tail.ours.mean);
+        print!(" {:.2} | {:.2} |", tail.linux.mean, tail.ours.mean);
         print!(" {} | {} | {} | {} |", marked.linux, marked.ours, dropped.linux, dropped.ours);
         println!(" {:.1} | {:.1} |", sent.linux, sent.ours);
     }
+    if [Ecn::NotEct, Ecn::Ect1].iter().all(|ecn| runs.arrived(1, *ecn) > 0) {
+        let (linux, ours) = (Ratios::of(&runs.linux), Ratios::of(&runs.ours));
+        println!("| rate of ECT(1) over Not-ECT | {linux} | {ours} |");
+    }
     near
+}
+
+/// The rate of the packets of low latency over that of the classic ones in each run, in order of size.
+struct Ratios(Vec<f64>);
+
+impl Ratios {
+    fn of(logs: &[Log]) -> Ratios {
+        let sent = |log: &Log, ecn| log.part(1, ecn).bytes_sent as f64;
+        let mut ratios: Vec<f64> =
+            logs.iter().map(|log| sent(log, Ecn::Ect1) / sent(log, Ecn::NotEct)).collect();
+        ratios.sort_by(f64::total_cmp);
+        Ratios(ratios)
+    }
+
+    fn median(&self) -> f64 {
+        let half = self.0.len() / 2;
+        (self.0[half] + self.0[(self.0.len() - 1) / 2]) / 2.0
+    }
+}
+
+impl std::fmt::Display for Ratios {
+    /// The median, then the lowest and the highest.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [lowest, highest] = [0, self.0.len() - 1].map(|index| self.0[index]);
+        write!(f, "{:.2} | {lowest:.2} to {highest:.2}", self.median())
+    }
 }

@@ -81,6 +81,9 @@ pub(crate) struct Serve {
     /// Which packets are lost
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
     pub seed: u64,
+    /// Print a line of JSON for each connection that ends, with its bytes and the counts of AccECN
+    #[arg(long)]
+    pub json: bool,
     /// Play the servers of this file instead, as `windlass probe population` prints it
     #[arg(long, value_name = "FILE")]
     #[arg(conflicts_with_all = ["address", "stack", "initial_window", "mss", "rtt", "loss", "page"])]
