@@ -26,6 +26,7 @@ struct Windows {
     ssthresh: u64,
     reductions: u64,
     timeouts: u64,
+    echoes: u64,
     undone: u64,
 }
 
@@ -37,6 +38,7 @@ impl Windows {
             ssthresh: connection.ssthresh(),
             reductions: stats.timeouts + stats.fast_retransmits + stats.ecn_cuts,
             timeouts: stats.timeouts,
+            echoes: stats.ecn_cuts,
             undone: stats.undone_cuts,
         }
     }
@@ -181,7 +183,12 @@ fn check_reduction(lost: &Lost, now: Windows, connection: &Connection) -> Result
     // RFC 5681 §3.1, equation 4.
     let least = 2 * u64::from(connection.mss());
     let lowered = now.ssthresh <= least || now.ssthresh < before.ssthresh.max(before.cwnd as u64);
-    if lowered || held || reduces_inflated_window(connection) || now.undone > before.undone {
+    // DCTCP's share of a small window is rounded down to whole segments, and can be none.
+    let by_nothing = now.echoes > before.echoes
+        && config.window.whole_segment_cuts
+        && config.congestion.name() == "dctcp";
+    let excused = held || by_nothing || now.undone > before.undone;
+    if lowered || excused || reduces_inflated_window(connection) {
         return Ok(());
     }
     Err(format!(
