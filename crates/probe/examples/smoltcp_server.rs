@@ -40,5 +40,5 @@ fn serve(arguments: &[String]) -> Result<std::convert::Infallible, Box<dyn std::
     };
     let network =
         Network::with_servers(vec![(address, server)], Span::from_millis(rtt_ms.parse()?));
-    Ok(windlass_probe_serve::serve(network, device, || println!("serving"))?)
+    Ok(windlass_probe_serve::serve(network, device, || println!("serving"), |_| {})?)
 }
