@@ -28,6 +28,7 @@ RUST = {
     "crates/tcp/src/receiver/**": "cargo test -p windlass-tcp --lib",
     "crates/aqm/src/**": "cargo test -p windlass-aqm",
     "crates/link-model/src/**": "cargo test -p windlass-link-model",
+    "crates/traffic/src/**": "cargo test -p windlass-traffic",
     "crates/nat/src/**": "cargo test -p windlass-nat",
 }
 C_FILES = "crates/ecn-proxy-core/c/*.h"

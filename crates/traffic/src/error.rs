@@ -30,6 +30,25 @@ pub enum ConfigError {
     NoMean,
     /// Segments without payload.
     Segments,
+    /// A ladder of bitrates that is empty or does not ascend.
+    Ladder,
+    /// A video without segments, or a buffer that never holds what playback begins with.
+    Buffer,
+    /// A variation of sizes that is not from 0 to below 1.
+    Variation,
+    /// A level beyond the ladder, throughputs that do not count, or a cushion that is empty or reaches
+    /// beyond the buffer.
+    Rule,
+    /// A number of frames per second that is not above 0 and up to 1000.
+    Frames,
+    /// Bitrates that do not begin at 0, or whose times do not ascend.
+    Bitrate,
+    /// Key frames that never come, or that are smaller than others.
+    KeyFrames,
+    /// Packets without bytes, too many of them, or a spread that is not from 0 to 1.
+    Packets,
+    /// A page without connections.
+    Connections,
 }
 
 impl fmt::Display for ConfigError {
@@ -56,6 +75,28 @@ impl fmt::Display for ConfigError {
                 "load: the sizes have no mean; expected a shape above 1, or a greatest size"
             }
             ConfigError::Segments => "expected segments of at least a byte",
+            ConfigError::Ladder => "ladder: expected bitrates, each above the one before",
+            ConfigError::Buffer => {
+                "expected at least a segment, and a buffer that holds it and all that playback \
+                 begins with"
+            }
+            ConfigError::Variation => "variation: expected a number from 0 to below 1",
+            ConfigError::Rule => {
+                "expected a level of the ladder; a window and a safety factor above 0; or a \
+                 cushion above zero that, with the reservoir and a segment, fits the buffer"
+            }
+            ConfigError::Frames => "expected frames per second above 0 and up to 1000",
+            ConfigError::Bitrate => {
+                "bitrate: expected steps that begin at 0, each later than the one before"
+            }
+            ConfigError::KeyFrames => {
+                "expected a key frame every so many frames, from 1 to 1000 times as large"
+            }
+            ConfigError::Packets => {
+                "expected packets of at least a byte, at most 10 million a second, and a spread from 0 \
+                 to 1"
+            }
+            ConfigError::Connections => "connections: expected at least 1",
         })
     }
 }

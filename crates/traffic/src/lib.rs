@@ -1,4 +1,5 @@
-//! The traffic of applications: when transfers begin, and how many bytes they have.
+//! The traffic of applications: when transfers begin, how many bytes they have, and the next request
+//! after a response.
 //!
 //! Nothing here reads a clock, does I/O or knows TCP: times and random numbers are arguments, so the
 //! same seed gives the same traffic on every machine. Sizes are in bytes of payload, rates of arrivals
@@ -7,6 +8,10 @@
 //! - [`Sizes`]: a fixed size, a distribution, or an [`EmpiricalCdf`] such as those of data centres.
 //! - [`Arrivals`]: a [`Process`] that draws the times, with sizes, or an [`ArrivalList`] of both.
 //! - [`rate_for_load`]: how many arrivals a second load a link to a given share.
+//! - [`dialogue`]: requests, responses, and times to think.
+//! - [`page`]: a document and its objects over several connections.
+//! - [`video`]: a client of video over HTTP that chooses its bitrate.
+//! - [`media`]: frames in packets, each with a deadline.
 //!
 //! # Example
 //!
@@ -32,14 +37,18 @@
 //! ```
 
 mod arrivals;
+pub mod dialogue;
 mod empirical;
 mod error;
 mod list;
 mod load;
+pub mod media;
 mod normal;
+pub mod page;
 mod process;
 mod sizes;
 mod text;
+pub mod video;
 
 pub use arrivals::{Arrival, ArrivalStream, Arrivals};
 pub use empirical::EmpiricalCdf;
