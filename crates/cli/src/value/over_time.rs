@@ -41,6 +41,15 @@ pub(crate) fn parse_delay_over_time(text: &str) -> Result<OverTime, String> {
     }
 }
 
+/// `7ms` or `steps:0s=1ms/1s=12ms,repeat=3s`.
+pub(crate) fn parse_wifi_jitter(text: &str) -> Result<OverTime, String> {
+    let value = match text.strip_prefix("steps:") {
+        Some(steps) => steps_of(steps, "wifi_jitter", |target| Ok(target.into()))?,
+        None => text.into(),
+    };
+    read_argument("wifi_jitter", value)
+}
+
 /// `TIME=VALUE/TIME=VALUE,repeat=TIME` as a table.
 fn steps_of(
     text: &str,
@@ -147,6 +156,9 @@ mod tests {
         assert_eq!(wifi, Some(Aggregation::WIFI));
         let own = parse_aggregation("interval=2ms,packets=3").expect("settings").variation;
         assert_eq!(own.aggregation.and_then(|aggregation| aggregation.packets), Some(3));
+        let jitter = |text| parse_wifi_jitter(text).expect("a target").variation.wifi_jitter;
+        assert_eq!(jitter("1ms"), jitter("steps:0s=1ms"));
+        assert_ne!(jitter("1ms"), jitter("steps:0s=1ms/1s=12ms"));
         let outage = parse_outage("at=1s,lasts=2s,lose=true").expect("an outage").variation.outages;
         assert!(outage[0].lose && outage[0].every.is_none());
     }
@@ -162,6 +174,7 @@ mod tests {
             (parse_policer("rate=5M"), "burst: missing: expected a size"),
             (parse_policer("rate=5M,brust=1kB"), "brust: unknown key; did you mean \"burst\"?"),
             (parse_aggregation("wfi"), "expected \"wifi\", \"lte\" or"),
+            (parse_wifi_jitter("7"), "expected a time such as"),
             (parse_outage("at=1s"), "lasts: missing: expected a time"),
             (parse_outage("at=1s,lasts=0s"), "expected an outage that lasts"),
         ];

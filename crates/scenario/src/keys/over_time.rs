@@ -8,7 +8,7 @@ use windlass_base::{BitRate, Span};
 use windlass_keys::{
     Bytes, Decode, Definitions, Located, Node, Positive, RateOrZero, Value, described, keys,
 };
-use windlass_link_model::{DeliveryTrace, RateOverTime, Steps};
+use windlass_link_model::{DeliveryTrace, RateOverTime, Steps, WifiJitter};
 
 keys! {
     /// Variations of a link's direction beside its rate and delay.
@@ -17,6 +17,9 @@ keys! {
         shaper: Option<Located<TokenBucketKeys>>,
         /// A token bucket before the queue: packets beyond it are dropped. Default: none.
         policer: Option<Located<TokenBucketKeys>>,
+        /// Jitter of Wi-Fi on a crowded channel (draft-huitema-ccwg-c4-test, section 2.3): the target of
+        /// its mean, or the target over time. Packets keep their order. Default: none.
+        wifi_jitter: Option<WifiJitterKeys>,
         /// Packets arrive in batches, as on media that are shared by turns. Default: each by itself.
         aggregation: Option<Located<AggregationKeys>>,
         /// Times in which the link carries nothing. Default: none.
@@ -142,6 +145,26 @@ keys! {
         at: Span,
         /// The delay of packets that are sent from then on.
         delay: Span,
+    }
+}
+
+keys! {
+    /// Jitter of Wi-Fi over time.
+    struct WifiJitterOverTimeKeys {
+        /// When the target changes, from 0 on.
+        steps: Vec<WifiJitterStepKeys>,
+        /// The steps begin again after this time. Default: the last one holds to the end.
+        repeat: Option<Span>,
+    }
+}
+
+keys! {
+    /// A target of Wi-Fi jitter from a time on.
+    struct WifiJitterStepKeys {
+        /// When it begins.
+        at: Span,
+        /// The target of the mean; zero: no jitter.
+        wifi_jitter: Span,
     }
 }
 
@@ -275,5 +298,33 @@ impl Decode<Registry> for DelayKeys {
         let [fixed, over_time] =
             [Span::schema(definitions), DelayOverTimeKeys::schema(definitions)];
         described(json!({ "oneOf": [fixed, over_time] }), "A delay, fixed or over time.")
+    }
+}
+
+/// Jitter of Wi-Fi: a target of its mean, or one that changes.
+#[derive(Clone, Debug)]
+pub(crate) struct WifiJitterKeys(pub(crate) WifiJitter);
+
+impl Decode<Registry> for WifiJitterKeys {
+    const EXPECTED: &'static str = <Span as Decode<Registry>>::EXPECTED;
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        let targets = if node.table().is_none() {
+            Ok(Steps::constant(Span::decode(node, context)?))
+        } else {
+            let keys = context.table::<WifiJitterOverTimeKeys>(node, None)?;
+            let steps = keys.steps.iter().map(|step| (step.at, step.wifi_jitter)).collect();
+            Steps::new(steps, keys.repeat)
+        };
+        targets
+            .map_err(|error| context.wrong(node.position, error.to_string()))
+            .ok()
+            .map(|targets| WifiJitterKeys(WifiJitter::new(targets)))
+    }
+
+    fn schema(definitions: &mut Definitions<Registry>) -> serde_json::Value {
+        let [fixed, over_time] =
+            [Span::schema(definitions), WifiJitterOverTimeKeys::schema(definitions)];
+        described(json!({ "oneOf": [fixed, over_time] }), "A target, fixed or over time.")
     }
 }

@@ -14,7 +14,9 @@ use crate::registry::Context;
 use windlass_aqm as aqm;
 use windlass_base::{BitRate, Span};
 use windlass_keys::{Located, Location, Name};
-use windlass_sim::model::{Channel, Link, LinkDirection, Loss, NodeId, Reorder, Variation};
+use windlass_sim::model::{
+    Channel, GilbertElliott, Link, LinkDirection, Loss, NodeId, Reorder, Variation,
+};
 
 /// More than any experiment needs. Bounds the memory that a mistyped count can take.
 const MAX_HOSTS: usize = 100_000;
@@ -347,6 +349,12 @@ fn loss(keys: Option<&LossKeys>) -> Loss {
         None => Loss::None,
         Some(LossKeys::Random(probability)) => Loss::Random { probability: *probability },
         Some(LossKeys::Listed(packets)) => Loss::Listed { packets: packets.clone() },
+        Some(LossKeys::Bursts(keys)) => Loss::GilbertElliott(GilbertElliott {
+            good_to_bad: keys.good_to_bad.0,
+            bad_to_good: keys.bad_to_good.0,
+            loss_good: keys.loss_good.map_or(0.0, |loss| loss.0),
+            loss_bad: keys.loss_bad.map_or(1.0, |loss| loss.0),
+        }),
     }
 }
 
