@@ -11,7 +11,7 @@
 //!    rate](RateOverTime), held back by the shaper and by outages.
 //! 3. [`Outages`]: may lose packets that end their transmission during an outage.
 //! 4. [`BurstLoss`]: loses packets.
-//! 5. [`Steps`]: the propagation delay over time.
+//! 5. [`Steps`]: the propagation delay over time, such as that of an [`Orbit`].
 //! 6. [`WifiJitter`]: an additional delay of each packet.
 //! 7. [`Aggregator`]: collects packets and releases them together.
 //!
@@ -35,6 +35,7 @@
 mod aggregation;
 mod error;
 mod gilbert_elliott;
+mod orbit;
 mod outage;
 mod steps;
 mod token_bucket;
@@ -46,6 +47,7 @@ mod wifi_jitter;
 pub use aggregation::{Aggregation, Aggregator};
 pub use error::ConfigError;
 pub use gilbert_elliott::{BurstLoss, GilbertElliott};
+pub use orbit::Orbit;
 pub use outage::{Outage, Outages};
 pub use steps::Steps;
 pub use token_bucket::{Policer, TokenBucket};

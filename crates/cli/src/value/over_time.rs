@@ -33,8 +33,11 @@ pub(crate) fn parse_rate_over_time(text: &str) -> Result<OverTime, String> {
     }
 }
 
-/// `40ms` or `steps:0s=20ms/5s=60ms,repeat=10s`.
+/// `40ms`, `steps:0s=20ms/5s=60ms,repeat=10s` or `orbit:altitude_km=550,handover=15s`.
 pub(crate) fn parse_delay_over_time(text: &str) -> Result<OverTime, String> {
+    if let Some(orbit) = text.strip_prefix("orbit:") {
+        return read_argument("delay", json!({ "orbit": settings(orbit)? }));
+    }
     match text.strip_prefix("steps:") {
         Some(steps) => read_argument("delay", steps_of(steps, "delay", |delay| Ok(delay.into()))?),
         None => Ok(OverTime { delay: parse_time(text)?, ..OverTime::default() }),
@@ -144,6 +147,9 @@ mod tests {
         assert!(matches!(traced.variation.rate, Some(RateOverTime::Trace(_))));
         let stepped = parse_delay_over_time("steps:0s=20ms/5s=60ms").expect("steps");
         assert_eq!(stepped.delay, Span::from_millis(20));
+        let orbit = parse_delay_over_time("orbit:altitude_km=550,handover=15s,legs=1");
+        let least = orbit.expect("an orbit").delay.as_millis_f64();
+        assert!((1.834..1.84).contains(&least), "{least} ms");
     }
 
     #[test]
@@ -171,6 +177,7 @@ mod tests {
             (parse_rate_over_time("steps:1s=10M"), "expected steps that begin at 0"),
             (parse_rate_over_time("steps:0s=10X"), "expected a rate above zero such as 10M"),
             (parse_delay_over_time("steps:0s=5"), "steps.0.delay: expected a time such as"),
+            (parse_delay_over_time("orbit:legs=1"), "orbit.altitude_km: missing: expected a whole"),
             (parse_policer("rate=5M"), "burst: missing: expected a size"),
             (parse_policer("rate=5M,brust=1kB"), "brust: unknown key; did you mean \"burst\"?"),
             (parse_aggregation("wfi"), "expected \"wifi\", \"lte\" or"),

@@ -4,7 +4,7 @@ use super::over_time::{DelayKeys, OverTimeKeys, RateKeys};
 use crate::queues::QueueRef;
 use crate::registry::{Context, Registry};
 use serde_json::json;
-use windlass_base::Span;
+use windlass_base::{BitRate, Span};
 use windlass_keys::{
     Decode, Definitions, Keys, Located, Name, Node, Positive, Probability, Value, keys,
 };
@@ -78,6 +78,8 @@ keys! {
         reorder: Option<ReorderKeys>,
         /// Clear the ECN codepoint of each packet after the queue. Default: false.
         bleach_ecn: Option<bool>,
+        /// Changes of the rate and the delay at the same time, in order; both ways. Default: none.
+        handovers: Vec<Located<HandoverKeys>>,
         /// The way back.
         back: Option<BackKeys>,
         #flatten over_time: OverTimeKeys,
@@ -102,6 +104,35 @@ keys! {
         /// Clear the ECN codepoint of each packet after the queue. Default: false.
         bleach_ecn: Option<bool>,
         #flatten over_time: OverTimeKeys,
+    }
+}
+
+keys! {
+    /// A change of a link's rate and delay, as from one network or base station to another.
+    struct HandoverKeys {
+        /// When it happens.
+        at: Span,
+        /// The rate from then on, both ways unless `back` of the link has a rate. Default: as before.
+        rate: Option<BitRate>,
+        /// The delay from then on, both ways unless `back` of the link has a delay. Default: as before.
+        delay: Option<Span>,
+        /// How long the link carries nothing, both ways, from then on. Default: no interruption.
+        interruption: Option<Span>,
+        /// True: what the link transmits in the interruption is lost. False: packets wait in the queue.
+        /// Default: false.
+        lose: Option<bool>,
+        /// The way back, where it changes in another way.
+        back: Option<HandoverBackKeys>,
+    }
+}
+
+keys! {
+    /// The change of the way back.
+    struct HandoverBackKeys {
+        /// The rate from then on.
+        rate: Option<BitRate>,
+        /// The delay from then on.
+        delay: Option<Span>,
     }
 }
 

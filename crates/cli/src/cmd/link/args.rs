@@ -135,7 +135,8 @@ pub(crate) struct PathArgs {
     #[arg(long, value_name = "[up:|down:]RATE")]
     #[arg(value_parser = |s: &str| sided(s, parse_rate_over_time))]
     pub rate: Vec<Sided<OverTime>>,
-    /// Delay one way, such as 40ms, or steps:0s=20ms/5s=60ms,repeat=10s
+    /// Delay one way, such as 40ms; steps:0s=20ms/5s=60ms,repeat=10s, or by satellites
+    /// orbit:altitude_km=550,handover=15s
     #[arg(long, value_name = "[up:|down:]TIME")]
     #[arg(value_parser = |s: &str| sided(s, parse_delay_over_time))]
     pub delay: Vec<Sided<OverTime>>,
