@@ -7,7 +7,7 @@ use std::sync::Arc;
 use windlass_aqm as aqm;
 use windlass_base::{BitRate, Ecn, Span};
 use windlass_ecn_proxy_core as ecn_proxy_core;
-pub use windlass_link_model::{self as link_model, Variation};
+pub use windlass_link_model::{self as link_model, GilbertElliott, Variation};
 use windlass_tcp as tcp;
 pub use windlass_traffic as traffic;
 
@@ -185,6 +185,8 @@ pub enum Loss {
         /// Ordinals of the lost packets.
         packets: Vec<u64>,
     },
+    /// In bursts.
+    GilbertElliott(GilbertElliott),
 }
 
 /// Reordering on the wire: some packets take longer.

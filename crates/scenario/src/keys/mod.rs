@@ -16,7 +16,8 @@ pub(crate) use over_time::{
 };
 pub(crate) use tcp::{AckKeys, EchoKeys, GrowthKeys, ReceiverKeys, ReductionKeys, TcpKeys};
 pub(crate) use topology::{
-    AccessKeys, DumbbellKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys, ReorderKeys,
+    AccessKeys, DumbbellKeys, HandoverKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys,
+    ReorderKeys,
 };
 
 use crate::queues::QueueKind;
