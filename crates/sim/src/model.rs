@@ -9,6 +9,7 @@ use windlass_base::{BitRate, Ecn, Span};
 use windlass_ecn_proxy_core as ecn_proxy_core;
 pub use windlass_link_model::{self as link_model, Variation};
 use windlass_tcp as tcp;
+pub use windlass_traffic as traffic;
 
 /// One experiment.
 #[derive(Clone, Debug)]
@@ -241,6 +242,49 @@ pub enum TcpApp {
         /// Number of transfers; `None`: until the end.
         count: Option<u64>,
     },
+    /// Transfers that come and go, each on a connection of its own, however many are open.
+    Arriving {
+        /// When each comes, and its size.
+        arrivals: traffic::Arrivals,
+    },
+    /// The same number of bytes in each interval: a sender that its application limits.
+    Limited {
+        /// Bytes of each write.
+        bytes: u64,
+        /// From one write to the next.
+        interval: Span,
+    },
+    /// Requests of the receiver and the sender's responses, one after the other.
+    Requests(Requests),
+}
+
+/// A user who asks, waits for the response, thinks and asks again. The receiver opens the connections.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Requests {
+    /// Bytes of a request.
+    pub request: u64,
+    /// Bytes of a response.
+    pub response: traffic::Sizes,
+    /// Time from a response to the next request: fixed, or the mean of an exponential distribution.
+    pub think: Span,
+    /// Draw these times from the exponential distribution.
+    pub exponential: bool,
+    /// Number of requests; `None`: until the end.
+    pub count: Option<u64>,
+    /// Which connection the next request takes.
+    pub reuse: Reuse,
+    /// Requests of all flows with this number go out together, when each has its response to the last
+    /// one (incast).
+    pub barrier: Option<usize>,
+}
+
+/// Which connection the next request takes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Reuse {
+    /// The same.
+    Kept,
+    /// A new one.
+    New,
 }
 
 /// A UDP source: constant bit rate, all the time or in bursts.

@@ -6,12 +6,12 @@ use crate::build_error::BuildError;
 use crate::event::{Event, EventQueue};
 use crate::host::Hosts;
 use crate::middlebox::Middlebox;
-use crate::model::{NodeId, Scenario};
+use crate::model::{Flow, NodeId, Scenario};
 use crate::network::{EarlyPacket, Network};
 use crate::packet::{InFlight, Sink, Slot};
 use crate::placed::Placed;
 use crate::random_stream;
-use crate::record::{Context, FlowRecord, Recorder, Records, Traffic, UdpRecord};
+use crate::record::{Completions, Context, FlowRecord, Recorder, Records, Traffic, UdpRecord};
 use crate::summary::{self, Summary};
 use crate::warnings::warnings;
 use std::ops::Deref;
@@ -63,12 +63,12 @@ impl<S: Deref<Target = Scenario>> Simulation<S> {
         let middleboxes = Placed::new(&scenario, seed, &mut network);
         Ok(Simulation {
             seed,
+            records: records(&scenario, &network),
             network,
             middleboxes,
             hosts: Hosts::new(&scenario, seed),
             udp: (0..).zip(&scenario.udp).map(source).collect(),
             events: EventQueue::default(),
-            records: records(&scenario),
             end: Time::ZERO + scenario.duration,
             started: false,
             over: false,
@@ -156,6 +156,7 @@ impl<S: Deref<Target = Scenario>> Simulation<S> {
         }
         Summary {
             middleboxes: self.middleboxes.summaries(&self.scenario),
+            barriers: summary::barriers(&self.scenario, self.hosts.barriers()),
             ..summary::summarise(
                 &self.scenario,
                 self.seed,
@@ -258,12 +259,19 @@ fn deliver_early<R: Recorder>(
     }
 }
 
-fn records(scenario: &Scenario) -> Records {
+fn records(scenario: &Scenario, network: &Network) -> Records {
     let steady_from = Time::ZERO + scenario.steady_from;
     let (tcp, udp) = (scenario.flows.len(), scenario.udp.len());
+    let flow = |(number, flow): (u32, &Flow)| FlowRecord {
+        completions: flow
+            .app
+            .has_sizes()
+            .then(|| Box::new(Completions::new(steady_from, network.idle_path(scenario, number)))),
+        ..FlowRecord::new(steady_from)
+    };
     Records {
         bottleneck: Some(scenario.bottleneck),
-        flows: (0..tcp).map(|_| FlowRecord::new(steady_from)).collect(),
+        flows: (0..).zip(&scenario.flows).map(flow).collect(),
         traffic: vec![Traffic::default(); tcp + udp],
         udp: (0..udp).map(|_| UdpRecord::new(steady_from)).collect(),
         unfinished: tcp,

@@ -1,9 +1,15 @@
 //! The applications on hosts: times and amounts of the data that they send. The host of a connection and
 //! the event loop call them.
 
+mod barrier;
 mod draw;
+mod program;
 mod tcp;
 mod udp;
+mod writer;
 
-pub(crate) use tcp::{Action, TcpSource, Writer};
+pub(crate) use barrier::Barrier;
+pub(crate) use program::{Action, Carries, Exchange};
+pub(crate) use tcp::Sources;
 pub(crate) use udp::UdpSource;
+pub(crate) use writer::Writer;

@@ -1,160 +1,231 @@
-//! The applications of TCP flows: when each acts, and the data that it writes.
+//! The applications of TCP flows, as the hosts see them.
 //!
-//! Calls change a [`TcpSource`]. After each call the host ([`Hosts`](crate::host::Hosts)) asks
-//! [`TcpSource::poll_wake`] until it returns `None`, and calls [`TcpSource::act`] at each of these times.
+//! Calls change a [`TcpSource`]. After each call the host ([`Hosts`](crate::host::Hosts)) settles it: it
+//! schedules the times at which the application wants to act. At each of these times it calls
+//! [`TcpSource::act`], and carries out the actions of [`TcpSource::poll_action`].
 
-use super::draw::{draw, start_time};
-use crate::model::{Flow, TcpApp};
-use std::collections::VecDeque;
+use super::barrier::Barrier;
+use super::draw::start_time;
+use super::program::{Action, Carries, Orders, Program, program};
+use crate::model::{Flow, Scenario, TcpApp};
+use crate::random_stream;
 use windlass_base::{Rng, Span, Time};
-use windlass_tcp::Connection;
 
 impl TcpApp {
-    /// Bytes that each connection carries; `None`: no end.
+    /// Bytes that each connection carries, if all carry the same; `None`: no end, or each its own.
     pub(crate) fn bytes(&self) -> Option<u64> {
         match self {
-            TcpApp::Bulk => None,
             TcpApp::Transfer { bytes } | TcpApp::Repeated { bytes, .. } => Some(*bytes),
+            TcpApp::Bulk
+            | TcpApp::Arriving { .. }
+            | TcpApp::Limited { .. }
+            | TcpApp::Requests(_) => None,
         }
     }
 
     /// True if the application may act again after its start, unless it is stopped.
     pub(crate) fn acts_again(&self) -> bool {
-        matches!(self, TcpApp::Repeated { .. })
+        !matches!(self, TcpApp::Bulk | TcpApp::Transfer { .. })
     }
 
-    /// The pause between connection number `opened` (from 1) and the next, and whether it is the mean
-    /// of an exponential distribution; `None` if there is no next.
-    fn pause_after(&self, opened: u64) -> Option<(Span, bool)> {
+    /// True if the receiver opens connections or sends more than ACKs.
+    pub(crate) fn receiver_acts(&self) -> bool {
+        matches!(self, TcpApp::Requests(_))
+    }
+
+    /// True if several connections may be open at a time.
+    pub(crate) fn is_concurrent(&self) -> bool {
+        matches!(self, TcpApp::Arriving { .. })
+    }
+
+    /// True if results count each transfer by its size.
+    pub(crate) fn has_sizes(&self) -> bool {
+        matches!(self, TcpApp::Arriving { .. } | TcpApp::Requests(_))
+    }
+
+    fn barrier(&self) -> Option<usize> {
         match self {
-            TcpApp::Repeated { pause, exponential, count, .. }
-                if count.is_none_or(|count| opened < count) =>
-            {
-                Some((*pause, *exponential))
-            }
+            TcpApp::Requests(requests) => requests.barrier,
             _ => None,
         }
     }
 }
 
-/// The application at the sending end of a flow: it opens connections and says what each carries.
+/// The application of a flow: it opens connections and says what each carries.
 #[derive(Debug)]
 pub(crate) struct TcpSource {
-    app: TcpApp,
     pub(crate) rng: Rng,
+    program: Box<dyn Program>,
+    orders: Orders,
     start: Time,
     stop: Option<Time>,
-    /// When the application wants to act, without the times that the host knows.
-    wakes: VecDeque<Time>,
-    opened: u64,
+    begun: bool,
     stopped: bool,
-    /// The connection that is being written to.
+    finished: bool,
+    /// Calls of [`TcpSource::act`] to come that only carry out actions.
+    flushes: u32,
+    barrier: Option<usize>,
+    /// The connection that was opened last.
     pub(crate) current: Option<u32>,
 }
 
-/// The task of the host after an application has acted.
-#[derive(Debug)]
-pub(crate) enum Action {
-    /// It opens a connection for this writer.
-    Open(Writer),
-    /// It lets the writer of the present connection write, if there is one.
-    Write,
-    /// Nothing: the application has opened its last connection.
-    Finish,
-}
-
 impl TcpSource {
-    pub(crate) fn new(flow: &Flow, jitter: Span, mut rng: Rng) -> TcpSource {
+    fn new(flow: &Flow, jitter: Span, mut rng: Rng) -> TcpSource {
         let start = start_time(flow.start, jitter, &mut rng);
         let stop = flow.stop.map(|stop| Time::ZERO + stop);
+        let mut orders = Orders::default();
+        orders.wakes.extend([start].into_iter().chain(stop));
         TcpSource {
-            app: flow.app.clone(),
+            program: program(&flow.app, &mut rng),
             rng,
+            orders,
             start,
             stop,
-            wakes: [start].into_iter().chain(stop).collect(),
-            opened: 0,
+            begun: false,
             stopped: false,
+            finished: false,
+            flushes: 0,
+            barrier: flow.app.barrier(),
             current: None,
         }
     }
 
-    /// A time at which the host must call [`TcpSource::act`]; each is returned once.
-    pub(crate) fn poll_wake(&mut self) -> Option<Time> {
-        self.wakes.pop_front()
-    }
-
-    /// A time of [`TcpSource::poll_wake`] has come. `writer` is that of the present connection.
-    pub(crate) fn act(&mut self, now: Time, writer: Option<&mut Writer>) -> Action {
+    /// A time at which it wanted to act has come.
+    pub(crate) fn act(&mut self, now: Time) {
+        let TcpSource { program, orders, rng, .. } = self;
         // Of a start and a stop at the same time the start comes first.
-        let starts = self.opened == 0 && now == self.start;
-        if !starts && !self.stopped && self.stop.is_some_and(|stop| stop <= now) {
+        if !self.begun && now == self.start {
+            self.begun = true;
+            program.start(now, orders, rng);
+        } else if !self.stopped && self.stop.is_some_and(|stop| stop <= now) {
             self.stopped = true;
-            if let Some(writer) = writer {
-                writer.stop();
-            }
-            return Action::Write;
+            program.stop(now, orders);
+        } else if self.flushes > 0 {
+            self.flushes -= 1;
+        } else {
+            program.wake(now, orders, rng);
         }
-        if self.stopped {
-            return Action::Finish;
-        }
-        self.opened += 1;
-        Action::Open(Writer { left: self.app.bytes(), closed: false, stopped: false })
     }
 
-    /// A connection is done. Returns true if another one follows.
-    pub(crate) fn connection_done(&mut self, now: Time) -> bool {
-        if self.stopped {
-            return false;
-        }
-        let Some((pause, exponential)) = self.app.pause_after(self.opened) else { return false };
-        self.wakes.push_back(now + draw(pause, exponential, &mut self.rng));
-        true
+    /// The next action of the host.
+    pub(crate) fn poll_action(&mut self) -> Option<Action> {
+        self.orders.actions.pop_front()
     }
 
-    /// True for transfers, whose completion times are recorded.
-    pub(crate) fn has_size(&self) -> bool {
-        self.app.bytes().is_some()
+    /// The connection of an [`Action::Open`] has this number.
+    pub(crate) fn opened(&mut self, connection: u32) {
+        self.current = Some(connection);
+        self.program.opened(connection);
+    }
+
+    /// The response to the request on a connection has arrived whole.
+    pub(crate) fn response_done(&mut self, now: Time, connection: u32) {
+        self.program.response_done(now, connection, &mut self.orders, &mut self.rng);
+    }
+
+    /// All data of a connection have arrived, or it has failed.
+    pub(crate) fn connection_done(&mut self, now: Time, connection: u32) {
+        self.program.connection_done(now, connection, &mut self.orders, &mut self.rng);
     }
 }
 
-/// Data that the application has not yet written to its connection.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Writer {
-    /// Bytes; `None` for no end.
-    left: Option<u64>,
-    closed: bool,
-    stopped: bool,
+impl TcpSource {
+    fn barrier_passed(&mut self, now: Time) {
+        self.program.barrier_passed(now, &mut self.orders, &mut self.rng);
+    }
+
+    /// Passes on the times at which it wants to act. Returns 1 if it has finished, the first time.
+    fn settle(&mut self, now: Time, mut wake: impl FnMut(Time)) -> usize {
+        if !self.orders.actions.is_empty() {
+            self.flushes += 1;
+            wake(now);
+        }
+        self.orders.wakes.drain(..).for_each(wake);
+        let finished = self.orders.over && !self.finished;
+        self.finished |= finished;
+        usize::from(finished)
+    }
 }
 
-impl Writer {
-    /// Writes as much as the connection takes, and closes it behind the last byte.
-    pub(crate) fn fill(&mut self, now: Time, connection: &mut Connection) {
-        if self.closed {
-            return;
-        }
-        match &mut self.left {
-            None => drop(connection.write_endlessly()),
-            Some(left) => {
-                if *left > 0 {
-                    *left -= connection.write(*left).unwrap_or(0);
-                }
-                if *left == 0 {
-                    self.closed = true;
-                    connection.close(now);
-                }
+/// The applications of all TCP flows, and their barriers.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    list: Vec<TcpSource>,
+    barriers: Vec<Barrier>,
+}
+
+impl Sources {
+    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Sources {
+        let source = |(number, flow)| {
+            TcpSource::new(flow, scenario.jitter, random_stream::tcp_flow(seed, number))
+        };
+        let list: Vec<TcpSource> = (0..).zip(&scenario.flows).map(source).collect();
+        let count =
+            list.iter().filter_map(|source| source.barrier).max().map_or(0, |last| last + 1);
+        let mut barriers = vec![Barrier::default(); count];
+        for (flow, source) in (0..).zip(&list) {
+            if let Some(barrier) = source.barrier {
+                barriers[barrier].join(flow);
             }
         }
+        Sources { list, barriers }
     }
 
-    /// Nothing more is to be written.
-    pub(crate) fn stop(&mut self) {
-        self.stopped = !self.closed;
-        self.left = Some(0);
+    pub(crate) fn get(&self, flow: usize) -> Option<&TcpSource> {
+        self.list.get(flow)
     }
 
-    /// True if the writer came to its own end.
-    pub(crate) fn wrote_all(&self) -> bool {
-        self.closed && !self.stopped
+    pub(crate) fn of(&mut self, flow: u32) -> &mut TcpSource {
+        &mut self.list[flow as usize]
+    }
+
+    /// Numbers of all flows.
+    pub(crate) fn flows(&self) -> std::ops::Range<u32> {
+        0..self.list.len() as u32
+    }
+
+    /// The barriers, by number.
+    pub(crate) fn barriers(&self) -> &[Barrier] {
+        &self.barriers
+    }
+
+    /// The next action of a flow. Its barrier hears of requests.
+    pub(crate) fn poll_action(&mut self, now: Time, flow: u32) -> Option<Action> {
+        let source = &mut self.list[flow as usize];
+        let action = source.poll_action()?;
+        let asks = matches!(action, Action::Request { .. } | Action::Open(Carries::Exchanges(_)));
+        if let Some(barrier) = source.barrier
+            && asks
+        {
+            self.barriers[barrier].asked(now);
+        }
+        Some(action)
+    }
+
+    /// Ends a call that changed a flow: passes the times at which it wants to act to `wake`, also those of
+    /// the flows that waited for it at a barrier. Returns how many flows have finished with it.
+    pub(crate) fn settle(
+        &mut self,
+        now: Time,
+        flow: u32,
+        mut wake: impl FnMut(u32, Time),
+    ) -> usize {
+        let source = &mut self.list[flow as usize];
+        let mut finished = source.settle(now, |at| wake(flow, at));
+        let Some(number) = source.barrier else { return finished };
+        let barrier = &mut self.barriers[number];
+        if source.finished {
+            barrier.leave(flow);
+        } else if std::mem::take(&mut source.orders.at_barrier) {
+            barrier.arrive(flow);
+        } else {
+            return finished;
+        }
+        for member in barrier.pass(now) {
+            let source = &mut self.list[member as usize];
+            source.barrier_passed(now);
+            finished += source.settle(now, |at| wake(member, at));
+        }
+        finished
     }
 }

@@ -38,12 +38,19 @@ struct Users {
 }
 
 impl EarlyDelivery {
-    /// `paths` are those of each flow, forward and back.
-    pub(super) fn new(routes: &Routes, paths: &[[u32; 2]], channels: usize) -> EarlyDelivery {
+    /// `paths` are those of each flow, forward and back. The receivers of some flows send by themselves,
+    /// and not only in answer.
+    pub(super) fn new(
+        routes: &Routes,
+        paths: &[[u32; 2]],
+        receiver_acts: impl Fn(usize) -> bool,
+        channels: usize,
+    ) -> EarlyDelivery {
         let mut early = EarlyDelivery { channels: vec![Users::default(); channels] };
-        for &[forward, back] in paths {
+        for (flow, &[forward, back]) in paths.iter().enumerate() {
             early.add(routes, forward, None);
-            early.add(routes, back, routes.channels(forward).last());
+            let answered = routes.channels(forward).last();
+            early.add(routes, back, answered.filter(|_| !receiver_acts(flow)));
         }
         early
     }

@@ -15,7 +15,7 @@ use crate::middlebox::Middlebox;
 use crate::model::{Flow, LinkDirection, NodeId, Scenario};
 use crate::packet::{Body, InFlight, Packet, Sink, Slot};
 use crate::random_stream;
-use crate::record::{Context, Recorder};
+use crate::record::{Context, IdlePath, Recorder};
 use crate::reported_queues::reported_queues;
 use chain::Chain;
 use early_delivery::{Destination, EarlyDelivery};
@@ -80,9 +80,12 @@ impl Network {
         let Network { routes, paths, channels, .. } = self;
         let can_deliver_early = |channel: u32| channels[channel as usize].can_deliver_early();
         routes.allow_early_delivery(paths.as_flattened(), can_deliver_early);
-        let early = EarlyDelivery::new(routes, paths, channels.len());
+        let receiver_acts =
+            |flow: usize| scenario.flows.get(flow).is_some_and(|flow| flow.app.receiver_acts());
+        let early = EarlyDelivery::new(routes, paths, receiver_acts, channels.len());
         for (flow, path) in paths.iter().enumerate() {
             let (forward, back) = match scenario.flows.get(flow) {
+                Some(flow) if flow.app.receiver_acts() => (Destination::Other, Destination::Other),
                 Some(flow) if sends_undisturbed(flow) => {
                     (Destination::Receiver, Destination::Sender)
                 }
@@ -116,6 +119,17 @@ impl Network {
     pub(crate) fn round_trip(&self, flow: u32) -> Span {
         let [path, back] = self.paths[flow as usize];
         self.routes.delay(path) + self.routes.delay(back)
+    }
+
+    /// The path of a flow, as a transfer finds it that is alone. Of a rate over time it has the mean.
+    pub(crate) fn idle_path(&self, scenario: &Scenario, flow: u32) -> IdlePath {
+        let [path, back] = self.paths[flow as usize];
+        let rates = self.directions(flow).filter_map(|way| scenario.channel(way).rate);
+        IdlePath {
+            forward: self.routes.delay(path),
+            back: self.routes.delay(back),
+            rate: rates.min(),
+        }
     }
 
     pub(crate) fn channel(&self, direction: LinkDirection) -> &Channel {

@@ -1,5 +1,6 @@
 //! The record of a TCP flow, for the summary. A [`FlowTap`] at the sender's connection fills it.
 
+use super::completions::{Completion, Completions};
 use super::delays::Delays;
 use super::mean::{Mean, Signal};
 use super::recorder::Recorder;
@@ -26,6 +27,8 @@ pub(crate) struct FlowRecord {
     pub(crate) acked: Acked,
     pub(crate) counts: Counts,
     pub(crate) transfers: Transfers,
+    /// By size, of the applications that have transfers of many sizes.
+    pub(crate) completions: Option<Box<Completions>>,
     /// Payload bytes of a full segment.
     pub(crate) mss: f64,
 }
@@ -80,15 +83,48 @@ impl FlowRecord {
             acked: Acked { steady_from, ..Acked::default() },
             counts: Counts::default(),
             transfers: Transfers::default(),
+            completions: None,
             mss: 0.0,
         }
     }
 
     pub(crate) fn connection_started(&mut self, now: Time, connection: &Connection) {
-        self.mss = f64::from(connection.mss());
+        // Others of the flow may have agreed on theirs, with their options, already.
+        if self.completions.is_none() || self.mss == 0.0 {
+            self.mss = f64::from(connection.mss());
+        }
         self.acked.on_earlier_connections = self.acked.packets;
         self.cwnd.time.set(now, Some(connection.cwnd() / self.mss));
         self.slope.time.set(now, connection.trace_value(NewEcn::SLOPE));
+    }
+
+    /// The next event is of this connection, one of several that are open.
+    pub(crate) fn resume(&mut self, connection: &Connection) {
+        let before = connection.bytes_acked() as f64 / self.mss;
+        self.acked.on_earlier_connections = self.acked.packets - before;
+    }
+
+    /// A transfer begins.
+    pub(crate) fn transfer_begun(&mut self, now: Time) {
+        if let Some(completions) = &mut self.completions {
+            completions.begin(now);
+        }
+    }
+
+    /// A transfer has arrived.
+    pub(crate) fn transfer_done(&mut self, now: Time, transfer: &Completion) {
+        match &mut self.completions {
+            Some(completions) => completions.add(now, transfer),
+            None => self.transfers.completion_s.push((now - transfer.begun).as_secs_f64()),
+        }
+    }
+
+    /// A connection has failed, with the transfer that began at `begun`.
+    pub(crate) fn transfer_failed(&mut self, begun: Time) {
+        match &mut self.completions {
+            Some(completions) => completions.fail(begun),
+            None => self.transfers.failed += 1,
+        }
     }
 
     /// The handshake is complete: the MSS is known.

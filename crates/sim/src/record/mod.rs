@@ -1,11 +1,13 @@
 //! The records of a run: means and counts for its summary, and the recorder.
 
+mod completions;
 mod delays;
 mod flow;
 mod mean;
 mod queue;
 mod recorder;
 
+pub(crate) use completions::{CLASS_BOUNDS, Class, Completion, Completions, IdlePath};
 pub(crate) use flow::{FlowRecord, FlowTap};
 pub(crate) use queue::QueueRecord;
 pub use recorder::Recorder;

@@ -26,6 +26,12 @@ pub trait Recorder {
         let _ = (now, flow, event);
     }
 
+    /// A transfer of the flow has arrived whole. `begun` is when its connection was opened, or when its
+    /// request was sent.
+    fn transfer_done(&mut self, now: Time, flow: usize, begun: Time, bytes: u64) {
+        let _ = (now, flow, begun, bytes);
+    }
+
     /// The length of a queue changed, one of those that [`Summary::queues`](crate::Summary::queues) reports;
     /// `average` is RED's.
     fn queue_changed(
@@ -84,6 +90,12 @@ macro_rules! pass_on {
         fn flow_event(&mut $self, now: Time, flow: usize, event: TraceEvent) {
             $(if let Some(recorder) = $recorder {
                 recorder.flow_event(now, flow, event);
+            })+
+        }
+
+        fn transfer_done(&mut $self, now: Time, flow: usize, begun: Time, bytes: u64) {
+            $(if let Some(recorder) = $recorder {
+                recorder.transfer_done(now, flow, begun, bytes);
             })+
         }
 

@@ -1,6 +1,7 @@
 //! The result of a run: figures of its flows, queues and middleboxes, as [`run()`](crate::run())
 //! returns them. The texts and JSON of `windlass sim` derive from it.
 
+mod completions;
 mod distribution;
 mod middlebox;
 mod rates;
@@ -8,6 +9,8 @@ mod text;
 
 pub use crate::duplicate_acks::DuplicateAckCounters;
 pub use crate::ecn_proxy::EcnProxyCounters;
+pub(crate) use completions::barriers;
+pub use completions::{BarrierSummary, Completions, SizeClass, Times};
 pub use middlebox::{CustomCounters, MiddleboxCounters, MiddleboxSummary};
 pub use text::{line, pretty};
 
@@ -78,6 +81,9 @@ pub struct Summary {
     pub udp: Vec<UdpSummary>,
     /// The bottleneck's queue, then the others between routers, in the scenario's order.
     pub queues: Vec<QueueSummary>,
+    /// Flows whose requests wait for each other; left out where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub barriers: Vec<BarrierSummary>,
     /// The scenario's middleboxes, in its order; left out where it has none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub middleboxes: Vec<MiddleboxSummary>,
@@ -146,9 +152,12 @@ pub struct FlowSummary {
     pub retransmitted_segments: u64,
     /// For applications that send a fixed number of bytes; `None` for bulk flows.
     pub transfers: Option<Transfers>,
+    /// For applications with transfers of many sizes; left out for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completions: Option<Completions>,
 }
 
-/// Means of a congestion window in packets.
+/// Means of a congestion window in packets; `None` for flows with several connections at a time.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct Cwnd {
     /// Over the values after each change.
@@ -323,6 +332,7 @@ pub(crate) fn summarise(
         udp: udp_summaries(scenario, network, records, lengths),
         flows,
         queues,
+        barriers: vec![],
         middleboxes: vec![],
         warnings: warnings(scenario, network),
     }
@@ -339,6 +349,8 @@ fn flow_summary(
     let traffic = &records.traffic[number as usize];
     let FlowRecord { cwnd, srtt, rtt, slope, acked, counts, .. } = record;
     let packets_per_s = lengths.per_s(acked.packets, acked.before_steady);
+    // Of several connections at a time there is no window.
+    let alone = |mean: Option<f64>| mean.filter(|_| !flow.app.is_concurrent());
     FlowSummary {
         name: flow.name.clone(),
         controller: flow.sender.congestion.name().to_owned(),
@@ -347,20 +359,18 @@ fn flow_summary(
         packets_per_s,
         mbit_per_s: mbit_per_s(packets_per_s, record.mss),
         cwnd_packets: Cwnd {
-            trace_mean: cwnd.trace.value(),
-            time_mean: cwnd.time.whole(),
-            time_mean_steady: cwnd.time.steady(),
+            trace_mean: alone(cwnd.trace.value()),
+            time_mean: alone(cwnd.time.whole()),
+            time_mean_steady: alone(cwnd.time.steady()),
         },
         srtt_ms: Srtt {
-            trace_mean: srtt.trace.value(),
-            time_mean: srtt.time.whole(),
+            trace_mean: alone(srtt.trace.value()),
+            time_mean: alone(srtt.time.whole()),
             raw_rtt_mean: rtt.value(),
         },
         rtt_samples_ms: record.rtt_samples.distribution(),
         queue_delay_ms: record.queue_delays.distribution(),
-        slope: slope
-            .time
-            .whole()
+        slope: alone(slope.time.whole())
             .map(|mean| Slope { trace_mean: slope.trace.value(), time_mean: Some(mean) }),
         marks: traffic.bottleneck.marks,
         drops: traffic.bottleneck.drops,
@@ -373,6 +383,7 @@ fn flow_summary(
         fast_retransmits: counts.fast_retransmits,
         retransmitted_segments: counts.retransmitted_segments,
         transfers: transfers(flow, record),
+        completions: record.completions.as_deref().map(Completions::new),
     }
 }
 
