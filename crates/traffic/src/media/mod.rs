@@ -17,18 +17,20 @@
 //!     deadline: Span::from_millis(100),
 //! };
 //! media.validate()?;
-//! let mut receiver = Receiver::new(media.deadline);
+//! let mut receiver = Receiver::new(media.clone(), 0);
 //! // Each packet takes 30 ms; the first is lost.
 //! let packets = Source::new(media).take_while(|packet| packet.at < Span::from_secs(1)).skip(1);
-//! packets.for_each(|packet| receiver.packet(packet.at + Span::from_millis(30), &packet));
+//! packets.for_each(|packet| receiver.packet(packet.at + Span::from_millis(30), packet.frame));
 //! let figures = receiver.figures(25);
 //! assert_eq!((figures.on_time, figures.late, figures.lost), (24, 0, 1));
 //! # Ok::<(), windlass_traffic::ConfigError>(())
 //! ```
 
+mod frame;
 mod receiver;
 mod source;
 
+pub use frame::Frame;
 pub use receiver::{Figures, Receiver};
 pub use source::{Packet, Source};
 
@@ -84,20 +86,5 @@ impl Media {
             return Err(ConfigError::Packets);
         }
         Ok(())
-    }
-
-    /// When a frame has its time, since the source began.
-    pub fn time(&self, frame: u64) -> Span {
-        Span::from_secs_f64(frame as f64 / self.frames_per_second)
-    }
-
-    /// How many frames have a deadline of at most `now`, since the source began.
-    pub fn due(&self, now: Span) -> u64 {
-        let Some(since) = now.as_nanos().checked_sub(self.deadline.as_nanos()) else { return 0 };
-        let since = Span::from_nanos(since);
-        // Rounding may make the estimate one too high or too low.
-        let estimate = (since.as_secs_f64() * self.frames_per_second) as u64;
-        let near = estimate.saturating_sub(1)..estimate.saturating_add(2);
-        near.clone().find(|frame| self.time(*frame) > since).unwrap_or(near.end)
     }
 }

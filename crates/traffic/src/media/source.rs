@@ -1,6 +1,6 @@
 //! The packets of a source.
 
-use super::Media;
+use super::{Frame, Media};
 use windlass_base::Span;
 
 /// A packet of a frame.
@@ -10,12 +10,8 @@ pub struct Packet {
     pub at: Span,
     /// The number of its frame, from 0 on.
     pub frame: u64,
-    /// The time of its frame, since the source began.
-    pub frame_at: Span,
     /// Its number in the frame, from 0 on.
     pub index: u32,
-    /// How many packets the frame has.
-    pub of: u32,
     /// Bytes of the frame, without headers.
     pub bytes: u32,
 }
@@ -24,45 +20,32 @@ pub struct Packet {
 #[derive(Clone, Debug)]
 pub struct Source {
     media: Media,
-    frame: u64,
+    number: u64,
+    frame: Frame,
     index: u32,
 }
 
 impl Source {
     /// The packets of a [valid](Media::validate) source.
     pub fn new(media: Media) -> Source {
-        Source { media, frame: 0, index: 0 }
+        let frame = media.frame(0);
+        Source { media, number: 0, frame, index: 0 }
     }
 
-    /// The bytes of a frame: a group has its key frame and `key_every` - 1 others, and all together the
-    /// bitrate.
-    fn frame_bytes(&self) -> u64 {
-        let media = &self.media;
-        let at = media.time(self.frame);
-        let step = media.bitrate.partition_point(|(from, _)| *from <= at) - 1;
-        let mean = media.bitrate[step].1.bits_per_sec() as f64 / 8.0 / media.frames_per_second;
-        let group = f64::from(media.key_every);
-        let usual = mean * group / (media.key_factor + group - 1.0);
-        let is_key = self.frame.is_multiple_of(u64::from(media.key_every));
-        let bytes = if is_key { usual * media.key_factor } else { usual };
-        (libm::round(bytes) as u64).max(1)
+    /// How many frames it has put out completely.
+    pub fn complete_frames(&self) -> u64 {
+        self.number
     }
 
-    /// The next packet, without taking it.
-    pub fn peek(&self) -> Packet {
-        let media = &self.media;
-        let (bytes, most) = (self.frame_bytes(), u64::from(media.packet_bytes));
-        let of = bytes.div_ceil(most);
-        let [frame_at, next] = [self.frame, self.frame + 1].map(|frame| media.time(frame));
-        let spread = next.saturating_sub(frame_at).as_secs_f64() * media.spread;
-        let share = f64::from(self.index) / of as f64;
+    fn packet(&self) -> Packet {
+        let Frame { at, bytes, packets } = self.frame;
+        let most = u64::from(self.media.packet_bytes);
+        let interval = self.media.time(self.number + 1).saturating_sub(at).as_secs_f64();
+        let share = f64::from(self.index) / f64::from(packets);
         Packet {
-            at: frame_at + Span::from_secs_f64(spread * share),
-            frame: self.frame,
-            frame_at,
+            at: at + Span::from_secs_f64(interval * self.media.spread * share),
+            frame: self.number,
             index: self.index,
-            // A valid source has at most 10^7 packets in a second.
-            of: u32::try_from(of).unwrap_or(u32::MAX),
             bytes: (bytes - u64::from(self.index) * most).min(most) as u32,
         }
     }
@@ -72,10 +55,11 @@ impl Iterator for Source {
     type Item = Packet;
 
     fn next(&mut self) -> Option<Packet> {
-        let packet = self.peek();
+        let packet = self.packet();
         self.index += 1;
-        if self.index == packet.of {
-            self.frame += 1;
+        if self.index == self.frame.packets {
+            self.number += 1;
+            self.frame = self.media.frame(self.number);
             self.index = 0;
         }
         Some(packet)
@@ -110,8 +94,8 @@ mod tests {
         let packets: Vec<Packet> = Source::new(media()).take(4).collect();
         let bytes: Vec<u32> = packets.iter().map(|packet| packet.bytes).collect();
         assert_eq!(bytes, [4000, 4000, 2000, 4000]);
-        let places = packets.iter().map(|packet| (packet.frame, packet.index, packet.of));
-        assert_eq!(places.collect::<Vec<_>>(), [(0, 0, 3), (0, 1, 3), (0, 2, 3), (1, 0, 3)]);
+        let places = packets.iter().map(|packet| (packet.frame, packet.index));
+        assert_eq!(places.collect::<Vec<_>>(), [(0, 0), (0, 1), (0, 2), (1, 0)]);
         assert_eq!(packets[2].at, Span::ZERO, "all at once");
         assert_eq!(packets[3].at, Span::from_millis(100));
     }
