@@ -7,6 +7,7 @@ mod middleboxes;
 mod over_time;
 mod tcp;
 mod topology;
+mod traffic;
 
 pub(crate) use flows::{CodepointKeys, FlowKeys, OnOffKeys, UdpKeys};
 pub(crate) use middleboxes::{EcnProxyKeys, MiddleboxKeys, MiddleboxKind, SenderPolicyKeys};
@@ -18,6 +19,7 @@ pub(crate) use tcp::{AckKeys, EchoKeys, GrowthKeys, ReceiverKeys, ReductionKeys,
 pub(crate) use topology::{
     AccessKeys, DumbbellKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys, ReorderKeys,
 };
+pub(crate) use traffic::{ArrivalsKeys, BurstKeys, MediaKeys, SizesKeys};
 
 use crate::queues::QueueKind;
 use crate::version::Version;

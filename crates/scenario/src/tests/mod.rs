@@ -9,6 +9,7 @@ use windlass_sim::Scenario;
 mod bad_input;
 mod outline;
 mod over_time;
+mod traffic;
 mod versions;
 
 /// A valid scenario; the cases change a line of it. Line numbers count from its `schema`.
