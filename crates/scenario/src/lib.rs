@@ -26,6 +26,7 @@
 mod any_kind;
 mod app;
 mod controllers;
+mod data_file;
 mod document;
 mod inherit;
 mod keys;
@@ -35,7 +36,6 @@ mod queues;
 mod registry;
 mod resolve;
 pub mod settings;
-mod trace_file;
 mod units;
 mod upgrade;
 mod version;

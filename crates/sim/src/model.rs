@@ -307,7 +307,7 @@ pub enum Reuse {
     New,
 }
 
-/// A UDP source: constant bit rate, all the time or in bursts.
+/// A UDP source.
 #[derive(Clone, Debug)]
 pub struct UdpFlow {
     /// Its name in results.
@@ -316,16 +316,35 @@ pub struct UdpFlow {
     pub from: NodeId,
     /// The receiving host.
     pub to: NodeId,
-    /// Size of a packet on the wire in bytes, IP and UDP headers included.
-    pub packet_bytes: u32,
     /// The ECN codepoint of its packets. The source does not react to marks.
     pub ecn: Ecn,
-    /// While on.
-    pub rate: BitRate,
     /// When it starts.
     pub start: Span,
     /// When it stops.
     pub stop: Option<Span>,
+    /// Times and sizes of its packets.
+    pub traffic: UdpTraffic,
+}
+
+/// Times and sizes of the packets of a UDP source.
+#[derive(Clone, Debug, PartialEq)]
+pub enum UdpTraffic {
+    /// A constant bit rate, all the time or in bursts.
+    Constant(ConstantRate),
+    /// Each arrival is a packet. Its bytes are those on the wire, IP and UDP headers included: smaller
+    /// ones are raised to 28, the headers alone, and larger ones cut to 65535.
+    Arrivals(traffic::Arrivals),
+    /// Frames of real-time media. Each packet has IP and UDP headers beside its bytes of a frame.
+    Media(traffic::media::Media),
+}
+
+/// A constant bit rate.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct ConstantRate {
+    /// Size of a packet on the wire in bytes, IP and UDP headers included.
+    pub packet_bytes: u32,
+    /// While on.
+    pub rate: BitRate,
     /// On and off times; `None`: always on.
     pub on_off: Option<OnOff>,
 }

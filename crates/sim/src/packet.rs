@@ -48,6 +48,8 @@ pub enum Body {
     Udp {
         /// Bytes of payload.
         payload_bytes: u32,
+        /// The frame of media that it is a part of, from 0 on; 0 for other sources.
+        frame: u64,
     },
 }
 
@@ -57,7 +59,7 @@ impl Packet {
         IPV4_HEADER_BYTES
             + match self.body {
                 Body::Tcp(segment) => segment.wire_bytes(),
-                Body::Udp { payload_bytes } => UDP_HEADER_BYTES + payload_bytes,
+                Body::Udp { payload_bytes, .. } => UDP_HEADER_BYTES + payload_bytes,
             }
     }
 }
@@ -76,11 +78,22 @@ pub(crate) struct InFlight {
     pub(crate) wire_bytes: u32,
     /// How long it has waited in queues so far.
     pub(crate) waited: Span,
-    /// Its segment as the engine built it, and its ECN field. Only the ECN field has a meaning for UDP.
+    /// Its segment as the engine built it, and its ECN field. For UDP the ECN field has a meaning, and
+    /// `stream_offset`, which is the packet's [`frame`](InFlight::frame).
     pub(crate) run: Run,
 }
 
 impl InFlight {
+    /// The segment of a UDP packet.
+    pub(crate) fn udp(ecn: Ecn, frame: u64) -> Run {
+        Run { ecn, stream_offset: frame, ..Run::default() }
+    }
+
+    /// The frame of media that a UDP packet is a part of; 0 for other sources.
+    pub(crate) fn frame(&self) -> u64 {
+        self.run.stream_offset
+    }
+
     /// Counts a wait in a queue, which it returns.
     #[inline]
     pub(crate) fn wait(&mut self, from: Time, until: Time) -> Span {

@@ -120,7 +120,7 @@ fn headers(packet: &Packet, identification: u16, out: &mut [u8; SNAP_LEN]) -> io
     let out = &mut out[begin..];
     let len = match packet.body {
         Body::Tcp(segment) => tcp_header(&segment, source, destination, &addresses, out),
-        Body::Udp { payload_bytes } => udp_header(payload_bytes, source, destination, out),
+        Body::Udp { payload_bytes, .. } => udp_header(payload_bytes, source, destination, out),
     };
     Ok(begin + len)
 }
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn udp_headers_tell_their_length() {
         let mut bytes = [0; SNAP_LEN];
-        let len = headers(&packet(Body::Udp { payload_bytes: 100 }), 1, &mut bytes);
+        let len = headers(&packet(Body::Udp { payload_bytes: 100, frame: 0 }), 1, &mut bytes);
         assert_eq!(len.expect("short enough"), 28);
         assert_eq!(bytes[20..28], [4, 0, 0x13, 0x89, 0, 108, 0, 0]);
     }

@@ -1,12 +1,12 @@
 //! Running a scenario: the event loop, which takes the next event from the queue and passes it to
 //! the network or to the hosts.
 
-use crate::apps::UdpSource;
+use crate::apps::{UdpPacket, UdpSource};
 use crate::build_error::BuildError;
 use crate::event::{Event, EventQueue};
 use crate::host::Hosts;
 use crate::middlebox::Middlebox;
-use crate::model::{Flow, NodeId, Scenario};
+use crate::model::{Flow, NodeId, Scenario, UdpFlow};
 use crate::network::{EarlyPacket, Network};
 use crate::packet::{InFlight, Sink, Slot};
 use crate::placed::Placed;
@@ -16,7 +16,7 @@ use crate::summary::{self, Summary};
 use crate::warnings::warnings;
 use std::ops::Deref;
 use windlass_base::{Span, Time};
-use windlass_tcp::{Connection, Run};
+use windlass_tcp::Connection;
 
 /// Runs a scenario. The same scenario and seed give the same summary, bit for bit, with any recorder.
 ///
@@ -59,15 +59,16 @@ impl<S: Deref<Target = Scenario>> Simulation<S> {
     pub fn new(scenario: S, seed: u64) -> Result<Simulation<S>, BuildError> {
         let source =
             |(n, spec)| UdpSource::new(spec, scenario.jitter, random_stream::udp_flow(seed, n));
+        let udp: Vec<UdpSource> = (0..).zip(&scenario.udp).map(source).collect();
         let mut network = Network::new(&scenario, seed)?;
         let middleboxes = Placed::new(&scenario, seed, &mut network);
         Ok(Simulation {
             seed,
-            records: records(&scenario, &network),
+            records: records(&scenario, &network, &udp),
             network,
             middleboxes,
             hosts: Hosts::new(&scenario, seed),
-            udp: (0..).zip(&scenario.udp).map(source).collect(),
+            udp,
             events: EventQueue::default(),
             end: Time::ZERO + scenario.duration,
             started: false,
@@ -155,6 +156,11 @@ impl<S: Deref<Target = Scenario>> Simulation<S> {
             flow.finish(end);
             flow.application = self.hosts.figures(number, end);
         }
+        for (source, record) in self.udp.iter().zip(&mut self.records.udp) {
+            if let Some(media) = &mut record.media {
+                media.finish(end, source.frames_sent());
+            }
+        }
         Summary {
             middleboxes: self.middleboxes.summaries(&self.scenario),
             barriers: summary::barriers(&self.scenario, self.hosts.barriers()),
@@ -232,9 +238,9 @@ fn deliver<R: Recorder>(
     network: &mut Network,
     cx: &mut Context<'_, R>,
 ) {
-    let InFlight { to, waited, .. } = *network.transit.packets.get(packet);
-    if to.is_udp() {
-        cx.records.udp[to.connection() as usize].receive(now, waited);
+    let in_flight = network.transit.packets.get(packet);
+    if in_flight.to.is_udp() {
+        cx.records.udp[in_flight.to.connection() as usize].receive(now, in_flight);
     } else {
         hosts.handle_packet(now, packet, network, cx);
     }
@@ -260,7 +266,7 @@ fn deliver_early<R: Recorder>(
     }
 }
 
-fn records(scenario: &Scenario, network: &Network) -> Records {
+fn records(scenario: &Scenario, network: &Network, sources: &[UdpSource]) -> Records {
     let steady_from = Time::ZERO + scenario.steady_from;
     let (tcp, udp) = (scenario.flows.len(), scenario.udp.len());
     let flow = |(number, flow): (u32, &Flow)| FlowRecord {
@@ -270,11 +276,13 @@ fn records(scenario: &Scenario, network: &Network) -> Records {
             .then(|| Box::new(Completions::new(steady_from, network.idle_path(scenario, number)))),
         ..FlowRecord::new(steady_from)
     };
+    let udp_record =
+        |(flow, source): (&UdpFlow, &UdpSource)| UdpRecord::new(flow, source.start, steady_from);
     Records {
         bottleneck: Some(scenario.bottleneck),
         flows: (0..).zip(&scenario.flows).map(flow).collect(),
         traffic: vec![Traffic::default(); tcp + udp],
-        udp: (0..udp).map(|_| UdpRecord::new(steady_from)).collect(),
+        udp: scenario.udp.iter().zip(sources).map(udp_record).collect(),
         unfinished: tcp,
         delivered_segments: 0,
     }
@@ -288,15 +296,15 @@ fn send_udp<R: Recorder>(
     network: &mut Network,
     cx: &mut Context<'_, R>,
 ) {
-    source.sent();
+    let Some(UdpPacket { wire_bytes, frame, .. }) = source.take() else { return };
     cx.records.udp[number as usize].sent += 1;
     let packet = InFlight {
         to: Sink::udp(number),
         flow,
         hop: network.first_hop(flow, false),
-        wire_bytes: source.spec.packet_bytes,
+        wire_bytes,
         waited: Span::ZERO,
-        run: Run { ecn: source.spec.ecn, ..Run::default() },
+        run: InFlight::udp(source.ecn, frame),
     };
     let slot = network.transit.packets.put(packet);
     network.send(now, slot, cx);

@@ -111,7 +111,7 @@ fn reordered_packets_arrive_late_but_arrive() {
 fn bursts_of_two_sources_share_a_link_that_neither_fills() {
     let mut scenario = cbr(8.0, 1_000);
     let on_off = OnOff { on: ms(20.0), off: ms(60.0), exponential: true };
-    scenario.udp[0].on_off = Some(on_off);
+    scenario.udp[0].traffic = constant(512, mbit(8.0), Some(on_off));
     scenario.udp.push(scenario.udp[0].clone());
     let summary = run(&scenario, 1, &mut ()).expect("a sound scenario");
     assert_ne!(summary.udp[0].sent, summary.udp[1].sent, "each draws its own times");

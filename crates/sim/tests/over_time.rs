@@ -111,7 +111,7 @@ fn a_saturated_trace_delivers_its_bytes_within_a_packet() {
     for packet_bytes in [512, 1500, 1000] {
         let mut scenario =
             varying(400.0, 50, Variation { rate: trace(text), ..Default::default() });
-        scenario.udp[0].packet_bytes = packet_bytes;
+        scenario.udp[0].traffic = constant(packet_bytes, mbit(400.0), None);
         let times = arrivals(&scenario);
         assert!(times.len() > 300, "{}", times.len());
         let first = times[0] / 1_000_000;

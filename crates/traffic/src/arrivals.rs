@@ -1,9 +1,9 @@
 //! Arrivals of transfers: when, and how large.
 
 use crate::process::Times;
-use crate::{ArrivalList, ConfigError, Process, Sizes};
+use crate::{Arrival, ArrivalList, ConfigError, Process, Sizes};
 use std::sync::Arc;
-use windlass_base::{Rng, Span};
+use windlass_base::Rng;
 
 /// The arrivals of one source.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,15 +20,6 @@ pub enum Arrivals {
     },
     /// Times and sizes are listed.
     Listed(Arc<ArrivalList>),
-}
-
-/// A transfer that begins.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Arrival {
-    /// When it begins, since the source began.
-    pub at: Span,
-    /// How many bytes it has, at least 1.
-    pub bytes: u64,
 }
 
 impl Arrivals {
@@ -103,6 +94,7 @@ impl Iterator for ArrivalStream {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use windlass_base::Span;
 
     fn poisson(sizes: Sizes, count: Option<u64>) -> Arrivals {
         Arrivals::Drawn { process: Process::Poisson { per_second: 10.0 }, sizes, count }

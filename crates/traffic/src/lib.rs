@@ -36,6 +36,7 @@
 //! # Ok::<(), windlass_traffic::ConfigError>(())
 //! ```
 
+mod arrival;
 mod arrivals;
 pub mod dialogue;
 mod empirical;
@@ -50,7 +51,8 @@ mod sizes;
 mod text;
 pub mod video;
 
-pub use arrivals::{Arrival, ArrivalStream, Arrivals};
+pub use arrival::Arrival;
+pub use arrivals::{ArrivalStream, Arrivals};
 pub use empirical::EmpiricalCdf;
 pub use error::{ConfigError, TextError};
 pub use list::ArrivalList;

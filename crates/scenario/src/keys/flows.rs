@@ -1,6 +1,7 @@
 //! The keys of TCP flows and of UDP sources.
 
 use super::tcp::TcpKeys;
+use super::traffic::{ArrivalsKeys, MediaKeys, SizesKeys};
 use crate::app::AppKeys;
 use crate::units::PacketBytes;
 use windlass_base::{BitRate, Span};
@@ -30,7 +31,8 @@ keys! {
 }
 
 keys! {
-    /// A UDP source: constant bit rate, all the time or in bursts.
+    /// A UDP source: a constant bit rate (`packet_bytes`, `rate`), packets that are drawn (`arrivals`,
+    /// `sizes`), or real-time media (`media`).
     struct UdpKeys {
         /// Its name in results. Default: udp1, udp2, ... by position.
         name: Option<Located<Name>>,
@@ -39,17 +41,24 @@ keys! {
         /// The receiving host. Default with a shorthand: the host at the other end.
         to: Option<Located<String>>,
         /// Size of a packet, IP and UDP headers included.
-        packet_bytes: PacketBytes,
+        packet_bytes: Option<Located<PacketBytes>>,
         /// The ECN codepoint of its packets. The source does not react to marks. Default: not-ect.
         ecn: Option<CodepointKeys>,
         /// Rate while it is on.
-        rate: BitRate,
+        rate: Option<Located<BitRate>>,
         /// When it starts. Default: 0s.
         start: Option<Located<Span>>,
         /// When it stops. Default: never.
         stop: Option<Located<Span>>,
         /// Bursts. Default: always on.
         on_off: Option<Located<OnOffKeys>>,
+        /// When packets come, in place of a constant rate.
+        arrivals: Option<Located<ArrivalsKeys>>,
+        /// With `arrivals`: sizes of packets, IP and UDP headers included. Those below 28 bytes are
+        /// raised to it, and those above 65535 cut.
+        sizes: Option<Located<SizesKeys>>,
+        /// Frames with deadlines, in place of a constant rate.
+        media: Option<Located<MediaKeys>>,
     }
 }
 

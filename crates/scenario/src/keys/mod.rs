@@ -7,6 +7,7 @@ mod middleboxes;
 mod over_time;
 mod tcp;
 mod topology;
+mod traffic;
 
 pub(crate) use flows::{CodepointKeys, FlowKeys, OnOffKeys, UdpKeys};
 pub(crate) use middleboxes::{EcnProxyKeys, MiddleboxKeys, MiddleboxKind, SenderPolicyKeys};
@@ -19,6 +20,7 @@ pub(crate) use topology::{
     AccessKeys, DumbbellKeys, HandoverKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys,
     ReorderKeys,
 };
+pub(crate) use traffic::{ArrivalsKeys, BurstKeys, MediaKeys, SizesKeys};
 
 use crate::queues::QueueKind;
 use crate::version::Version;

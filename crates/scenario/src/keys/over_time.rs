@@ -1,7 +1,7 @@
 //! Keys for a link that varies: rate, delay, token buckets, aggregation and outages.
 
+use crate::data_file;
 use crate::registry::{Context, Registry};
-use crate::trace_file;
 use serde_json::json;
 use std::sync::Arc;
 use windlass_base::{BitRate, Span};
@@ -225,7 +225,7 @@ impl Decode<Registry> for TraceKeys {
 
     fn decode(node: &Node, context: &mut Context) -> Option<Self> {
         let trace = match &node.value {
-            Value::Text(path) => trace_file::read(path, context.directory()),
+            Value::Text(path) => data_file::read(path, context.directory(), DeliveryTrace::parse),
             Value::List(_) => {
                 let millis = Vec::<u64>::decode(node, context)?;
                 DeliveryTrace::from_millis(millis).map_err(|error| error.to_string())

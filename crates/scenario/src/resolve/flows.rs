@@ -3,13 +3,14 @@
 
 use super::tcp;
 use super::topology::Topology;
+use super::traffic;
 use crate::app::AppKeys;
-use crate::keys::{CodepointKeys, FlowKeys, OnOffKeys, UdpKeys};
+use crate::keys::{CodepointKeys, FlowKeys, UdpKeys};
 use crate::names::look_up;
 use crate::registry::Context;
 use windlass_base::{Ecn, Span};
-use windlass_keys::{Located, Name};
-use windlass_sim::model::{Flow, NodeId, OnOff, TcpApp, UdpFlow};
+use windlass_keys::{Located, Location, Name};
+use windlass_sim::model::{Flow, NodeId, TcpApp, UdpFlow};
 
 /// More than any experiment needs. Bounds the memory that a mistyped count can take.
 const MAX_FLOWS: usize = 100_000;
@@ -178,7 +179,7 @@ pub(super) fn udp(
         let default =
             || Located { value: Name(format!("udp{}", index + 1)), location: location.clone() };
         let name = keys.name.clone().unwrap_or_else(default);
-        sources.extend(udp_source(keys, &name.value.0, topology, duration, context));
+        sources.extend(udp_source(keys, &name.value.0, location, topology, duration, context));
         names.push(name);
     }
     (sources, names)
@@ -187,23 +188,22 @@ pub(super) fn udp(
 fn udp_source(
     keys: &UdpKeys,
     name: &str,
+    location: &Location,
     topology: &Topology,
     duration: Span,
     context: &mut Context,
 ) -> Option<UdpFlow> {
     check_times(keys.start.as_ref(), keys.stop.as_ref(), duration, context);
-    let on_off = keys.on_off.as_ref().map(|keys| on_off(keys, context));
+    let traffic = traffic::udp(keys, location, topology, context);
     let (from, to) = ends(&keys.from, keys.to.as_ref(), topology, context)?;
     Some(UdpFlow {
         name: name.to_owned(),
         from,
         to,
-        packet_bytes: keys.packet_bytes.0,
         ecn: keys.ecn.map_or(Ecn::NotEct, codepoint),
-        rate: keys.rate,
         start: keys.start.as_ref().map_or(Span::ZERO, |start| start.value),
         stop: keys.stop.as_ref().map(|stop| stop.value),
-        on_off,
+        traffic: traffic?,
     })
 }
 
@@ -213,12 +213,4 @@ fn codepoint(keys: CodepointKeys) -> Ecn {
         CodepointKeys::Ect0 => Ecn::Ect0,
         CodepointKeys::Ect1 => Ecn::Ect1,
     }
-}
-
-fn on_off(keys: &Located<OnOffKeys>, context: &mut Context) -> OnOff {
-    let OnOffKeys { on, off, exponential } = keys.value;
-    if on.is_zero() {
-        context.wrong_at(&keys.location, "expected a time above zero for `on`".into());
-    }
-    OnOff { on, off, exponential: exponential.unwrap_or(false) }
 }

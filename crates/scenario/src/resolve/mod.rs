@@ -8,6 +8,7 @@ mod over_time;
 mod routes;
 mod tcp;
 mod topology;
+mod traffic;
 
 use crate::document::{DEFAULT_SEED, Document, Origins, Source};
 use crate::keys::{ScenarioKeys, SourceKeys};

@@ -10,6 +10,7 @@ mod bad_input;
 mod outline;
 mod over_time;
 mod paths;
+mod traffic;
 mod versions;
 
 /// A valid scenario; the cases change a line of it. Line numbers count from its `schema`.

@@ -25,7 +25,7 @@ use routes::Routes;
 use std::collections::VecDeque;
 use transit::Transit;
 use windlass_base::{Span, Time};
-use windlass_tcp::{Run, Segment};
+use windlass_tcp::Run;
 
 const NO_CHAIN: u32 = u32::MAX;
 
@@ -375,13 +375,15 @@ impl Network {
     fn on_its_way(&self, chain: u32, packet: &Packet) -> Option<InFlight> {
         let entry = packet.flow as usize * 2 + usize::from(packet.reverse);
         let hop = self.chains[chain as usize].entries[entry]?;
-        let (to, first) = match packet.body {
-            Body::Udp { .. } => (Sink::udp(packet.connection), Segment::default()),
-            Body::Tcp(segment) => {
-                (Sink::tcp(packet.connection, usize::from(!packet.reverse)), segment)
+        let (to, run) = match packet.body {
+            Body::Udp { frame, .. } => {
+                (Sink::udp(packet.connection), InFlight::udp(packet.ecn, frame))
+            }
+            Body::Tcp(first) => {
+                let run = Run { first, count: 1, ecn: packet.ecn, ..Run::default() };
+                (Sink::tcp(packet.connection, usize::from(!packet.reverse)), run)
             }
         };
-        let run = Run { first, count: 1, ecn: packet.ecn, ..Run::default() };
         let wire_bytes = packet.wire_bytes();
         Some(InFlight { to, flow: packet.flow, hop, wire_bytes, waited: Span::ZERO, run })
     }

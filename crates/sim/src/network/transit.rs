@@ -38,7 +38,8 @@ impl Transit {
         let (source, destination) = if reverse { (server, client) } else { (client, server) };
         let body = if to.is_udp() {
             let headers = IPV4_HEADER_BYTES + UDP_HEADER_BYTES;
-            Body::Udp { payload_bytes: wire_bytes.saturating_sub(headers) }
+            let payload_bytes = wire_bytes.saturating_sub(headers);
+            Body::Udp { payload_bytes, frame: self.packets.get(slot).frame() }
         } else {
             Body::Tcp(run.first)
         };

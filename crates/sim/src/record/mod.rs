@@ -4,6 +4,7 @@ mod completions;
 mod delays;
 mod flow;
 mod mean;
+mod media;
 mod queue;
 mod recorder;
 
@@ -13,10 +14,11 @@ pub(crate) use queue::QueueRecord;
 pub use recorder::Recorder;
 
 use crate::event::EventQueue;
-use crate::model::LinkDirection;
+use crate::model::{LinkDirection, UdpFlow, UdpTraffic};
 use crate::packet::InFlight;
 use delays::Delays;
-use windlass_base::{Span, Time};
+use media::MediaRecord;
+use windlass_base::Time;
 
 /// The outputs of a running simulation, which every part writes.
 pub(crate) struct Context<'a, R> {
@@ -66,19 +68,34 @@ pub(crate) struct UdpRecord {
     pub(crate) sent: u64,
     pub(crate) received: u64,
     pub(crate) received_before_steady: u64,
+    /// On the wire.
+    pub(crate) received_bytes: u64,
+    pub(crate) bytes_before_steady: u64,
     /// Times that the received packets had waited in queues.
     pub(crate) delays: Delays,
+    /// Of real-time media.
+    pub(crate) media: Option<Box<MediaRecord>>,
 }
 
 impl UdpRecord {
-    pub(crate) fn new(steady_from: Time) -> UdpRecord {
-        UdpRecord { delays: Delays::new(steady_from), ..UdpRecord::default() }
+    /// The record of a source that starts at `start`.
+    pub(crate) fn new(flow: &UdpFlow, start: Time, steady_from: Time) -> UdpRecord {
+        let media = match &flow.traffic {
+            UdpTraffic::Media(media) => Some(Box::new(MediaRecord::new(media, start, steady_from))),
+            UdpTraffic::Constant(_) | UdpTraffic::Arrivals(_) => None,
+        };
+        UdpRecord { delays: Delays::new(steady_from), media, ..UdpRecord::default() }
     }
 
-    pub(crate) fn receive(&mut self, now: Time, waited: Span) {
+    pub(crate) fn receive(&mut self, now: Time, packet: &InFlight) {
         self.received += 1;
-        if !self.delays.record(now, waited) {
+        self.received_bytes += u64::from(packet.wire_bytes);
+        if !self.delays.record(now, packet.waited) {
             self.received_before_steady = self.received;
+            self.bytes_before_steady = self.received_bytes;
+        }
+        if let Some(media) = &mut self.media {
+            media.receive(now, packet);
         }
     }
 }

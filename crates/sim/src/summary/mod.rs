@@ -4,6 +4,7 @@
 mod applications;
 mod completions;
 mod distribution;
+mod media;
 mod middlebox;
 mod rates;
 mod text;
@@ -13,10 +14,11 @@ pub use crate::ecn_proxy::EcnProxyCounters;
 pub use applications::{Pages, Video};
 pub(crate) use completions::barriers;
 pub use completions::{BarrierSummary, Completions, SizeClass, Times};
+pub use media::MediaSummary;
 pub use middlebox::{CustomCounters, MiddleboxCounters, MiddleboxSummary};
 pub use text::{line, pretty};
 
-use crate::model::{Flow, LinkDirection, Scenario, UdpFlow};
+use crate::model::{Flow, LinkDirection, Scenario, UdpFlow, UdpTraffic};
 use crate::network::Network;
 use crate::record::{FlowRecord, QueueRecord, Records, Traffic, UdpRecord};
 use crate::reported_queues::reported_queues;
@@ -241,6 +243,9 @@ pub struct UdpSummary {
     pub policed: Option<u64>,
     /// Packets lost on links, after their queues.
     pub lost: u64,
+    /// Frames of real-time media; left out for other sources.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub media: Option<MediaSummary>,
 }
 
 /// The queue of a link direction.
@@ -427,7 +432,7 @@ fn udp_summaries(
             sent: record.sent,
             received: record.received,
             packets_per_s,
-            mbit_per_s: mbit_per_s(packets_per_s, f64::from(flow.packet_bytes)),
+            mbit_per_s: udp_mbit_per_s(flow, record, packets_per_s, lengths),
             queue_delay_ms: record.delays.distribution(),
             marks: flow.ecn.is_capable().then_some(traffic.bottleneck.marks),
             drops: traffic.bottleneck.drops,
@@ -435,9 +440,25 @@ fn udp_summaries(
             drops_elsewhere: traffic.elsewhere.drops,
             policed: network.has_policer().then_some(traffic.policed),
             lost: traffic.lost,
+            media: record.media.as_ref().map(|media| MediaSummary::new(&media.figures())),
         }
     };
     sources.map(summary).collect()
+}
+
+fn udp_mbit_per_s(
+    flow: &UdpFlow,
+    record: &UdpRecord,
+    packets_per_s: Windows<f64>,
+    lengths: Lengths,
+) -> Windows<f64> {
+    match flow.traffic {
+        UdpTraffic::Constant(rate) => mbit_per_s(packets_per_s, f64::from(rate.packet_bytes)),
+        UdpTraffic::Arrivals(_) | UdpTraffic::Media(_) => {
+            let [all, before] = [record.received_bytes, record.bytes_before_steady];
+            mbit_per_s(lengths.per_s(all as f64, before as f64), 1.0)
+        }
+    }
 }
 
 fn queue_summary(

@@ -5,7 +5,8 @@ use std::rc::Rc;
 use windlass_aqm::{Config as Queue, DropTailConfig, Limit, RedConfig};
 use windlass_base::{BitRate, Ecn, Span, Time};
 use windlass_sim::model::{
-    Channel, Flow, Link, LinkDirection, Loss, NodeId, TcpApp, UdpFlow, Variation,
+    Channel, ConstantRate, Flow, Link, LinkDirection, Loss, NodeId, OnOff, TcpApp, UdpFlow,
+    UdpTraffic, Variation,
 };
 use windlass_sim::packet::Packet;
 use windlass_sim::{Middlebox, Scenario, Simulation};
@@ -169,11 +170,17 @@ pub(crate) fn udp(from: NodeId, to: NodeId, packet_bytes: u32, rate: Option<BitR
         name: "udp".into(),
         from,
         to,
-        packet_bytes,
         ecn: Ecn::NotEct,
-        rate: rate.expect("a rate"),
         start: Span::ZERO,
         stop: None,
-        on_off: None,
+        traffic: constant(packet_bytes, rate, None),
     }
+}
+
+pub(crate) fn constant(
+    packet_bytes: u32,
+    rate: Option<BitRate>,
+    on_off: Option<OnOff>,
+) -> UdpTraffic {
+    UdpTraffic::Constant(ConstantRate { packet_bytes, rate: rate.expect("a rate"), on_off })
 }
