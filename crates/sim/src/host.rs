@@ -117,10 +117,10 @@ impl Hosts {
         let [sender, receiver] = both_ends(now, spec, &mut source.rng);
         cx.records.flows[flow as usize].connection_started(now, &sender);
         cx.recorder.connection_started(now, flow as usize, &sender);
-        let end = |connection, reverse| Endpoint {
+        let mut end = |connection, reverse| Endpoint {
             connection,
             armed: Time::MAX,
-            first_hop: network.first_hop(flow, reverse),
+            first_hop: network.first_hop(flow, number, reverse),
             flow,
         };
         let mut ends = [end(sender, false), end(receiver, true)];

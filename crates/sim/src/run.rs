@@ -284,7 +284,7 @@ fn send_udp<R: Recorder>(
     let packet = InFlight {
         to: Sink::udp(number),
         flow,
-        hop: network.first_hop(flow, false),
+        hop: network.first_hop(flow, number, false),
         wire_bytes: source.spec.packet_bytes,
         waited: Span::ZERO,
         run: Run { ecn: source.spec.ecn, ..Run::default() },
