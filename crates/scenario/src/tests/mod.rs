@@ -7,6 +7,7 @@ use windlass_keys::Choice;
 use windlass_sim::Scenario;
 
 mod bad_input;
+mod fabrics;
 mod outline;
 mod over_time;
 mod paths;
