@@ -197,6 +197,16 @@ fn the_rule_of_the_rto_is_an_option_of_a_flow() {
 }
 
 #[test]
+fn limited_slow_start_is_off_and_has_the_threshold_of_the_rfc_unless_the_file_names_one() {
+    let limit = |set: &[&str]| scenario(GOOD, set).flows[0].sender.growth.limited_slow_start;
+    assert_eq!(limit(&[]), None);
+    assert_eq!(limit(&["flows.0.limited_slow_start=true"]), Some(100));
+    let own = ["flows.0.limited_slow_start=true", "flows.0.max_ssthresh=50 segments"];
+    assert_eq!(limit(&own), Some(50));
+    assert_eq!(limit(&own[1..]), None);
+}
+
+#[test]
 fn overrides_replace_add_and_reach_into_lists() {
     let changed = scenario(
         GOOD,
