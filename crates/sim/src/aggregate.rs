@@ -8,8 +8,15 @@ const KIND: &str = "sim.replicates";
 
 /// Keys whose values belong to the scenario: they stay plain numbers. The duration does not where
 /// each run ends when its flows are done.
-const CONSTANT: [&str; 5] =
-    ["schema", "series_schema", "duration_s", "steady_from_s", "rtt_min_ms"];
+const CONSTANT: [&str; 7] = [
+    "schema",
+    "series_schema",
+    "duration_s",
+    "steady_from_s",
+    "rtt_min_ms",
+    "from_bytes",
+    "below_bytes",
+];
 
 /// One object with the summaries' keys, in which each figure is `{"mean", "sd"}`: its mean over the
 /// replicates and the sample standard deviation (0 for a single replicate). `seed` becomes `seeds`;

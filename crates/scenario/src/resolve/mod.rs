@@ -1,6 +1,7 @@
 //! From the keys of a file to a scenario: expands shorthands, resolves names, and makes the checks that
 //! need more than one value.
 
+mod apps;
 mod builder;
 mod fabrics;
 mod flows;
