@@ -116,7 +116,7 @@ fn applications_that_cannot_be_are_refused() {
         ),
         (
             "app = { kind = \"video\", ladder = [\"4Mbit/s\", \"1Mbit/s\"], rule = { kind = \"rate\" } }",
-            "app: expected bitrates",
+            "ladder: expected bitrates",
         ),
         (
             "app = { kind = \"video\", ladder = [\"1Mbit/s\"], rule = { kind = \"fixed\", level = 2 } }",
@@ -124,7 +124,7 @@ fn applications_that_cannot_be_are_refused() {
         ),
         (
             "app = { kind = \"requests\", response = \"9kB\", connection = \"old\" }",
-            "connection: expected \"kept\" or \"new\"",
+            "connection: expected a connection (\"kept\", \"new\")",
         ),
     ] {
         let found = messages(keys);
