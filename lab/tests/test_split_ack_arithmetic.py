@@ -24,5 +24,12 @@ def test_round_trips_to_a_large_window():
     assert (83_000 - 128) / 50 * 0.98 < trips - 6 < (83_000 - 100) / 50 + 1
 
 
+def test_segments_sent_until_a_large_window_is_in_flight():
+    # 2, 4, 8 in three round trips, and then a flight of 16.
+    assert arithmetic.limited_segments(16, 100, 2) == 2 + 4 + 8 + 16
+    # 128 is above a threshold of 100: 64 more by K = 2, and 64 by K = 3.
+    assert arithmetic.limited_segments(256, 100, 2) == 2 + 4 + 8 + 16 + 32 + 64 + 128 + 192 + 256
+
+
 def test_flights_of_a_transfer():
     assert [arithmetic.flights(n, 3) for n in (1, 3, 4, 9, 10, 21, 22)] == [1, 1, 2, 2, 3, 3, 4]

@@ -29,6 +29,8 @@ pub enum ConfigError {
     Round,
     /// An outage of no length, or one that begins again before it has ended.
     Outage,
+    /// No time from one satellite to the next, or a longer one than a satellite can be used.
+    Orbit,
 }
 
 impl fmt::Display for ConfigError {
@@ -45,6 +47,9 @@ impl fmt::Display for ConfigError {
                  above zero"
             }
             ConfigError::Round => "expected at least 10us from one repetition to the next",
+            ConfigError::Orbit => {
+                "handover: expected a time above zero, in which a satellite does not set"
+            }
             ConfigError::Outage => {
                 "expected an outage that lasts longer than zero, and less than the time from one \
                  to the next"

@@ -1,5 +1,5 @@
 //! The variation of one direction of a link over time: schedules of rate and delay, packet-delivery
-//! traces, token buckets, aggregation and outages.
+//! traces, token buckets, aggregation, outages, jitter of Wi-Fi, and losses in bursts.
 //!
 //! The simulator and `windlass link` share these models. Nothing here reads a clock or does I/O: times
 //! and random numbers are arguments, so the same packets at the same times always fare the same.
@@ -10,8 +10,10 @@
 //! 2. [`Transmitter`]: serializes one packet after the other, at a [fixed or varying
 //!    rate](RateOverTime), held back by the shaper and by outages.
 //! 3. [`Outages`]: may lose packets that end their transmission during an outage.
-//! 4. [`Steps`]: the propagation delay over time.
-//! 5. [`Aggregator`]: collects packets and releases them together.
+//! 4. [`BurstLoss`]: loses packets.
+//! 5. [`Steps`]: the propagation delay over time, such as that of an [`Orbit`].
+//! 6. [`WifiJitter`]: an additional delay of each packet.
+//! 7. [`Aggregator`]: collects packets and releases them together.
 //!
 //! # Example
 //!
@@ -32,18 +34,24 @@
 
 mod aggregation;
 mod error;
+mod gilbert_elliott;
+mod orbit;
 mod outage;
 mod steps;
 mod token_bucket;
 mod trace;
 mod transmitter;
 mod variation;
+mod wifi_jitter;
 
 pub use aggregation::{Aggregation, Aggregator};
 pub use error::ConfigError;
+pub use gilbert_elliott::{BurstLoss, GilbertElliott};
+pub use orbit::Orbit;
 pub use outage::{Outage, Outages};
 pub use steps::Steps;
 pub use token_bucket::{Policer, TokenBucket};
 pub use trace::{DeliveryTrace, OPPORTUNITY_BYTES, TraceError};
 pub use transmitter::{Transmission, Transmitter};
 pub use variation::{RateOverTime, Variation};
+pub use wifi_jitter::WifiJitter;

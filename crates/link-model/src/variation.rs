@@ -1,6 +1,6 @@
 //! The settings of everything that varies on a link. Each part of the crate is built from its own.
 
-use crate::{Aggregation, ConfigError, DeliveryTrace, Outage, Steps, TokenBucket};
+use crate::{Aggregation, ConfigError, DeliveryTrace, Outage, Steps, TokenBucket, WifiJitter};
 use std::sync::Arc;
 use windlass_base::{BitRate, Span};
 
@@ -11,6 +11,8 @@ pub struct Variation {
     pub rate: Option<RateOverTime>,
     /// The propagation delay, where it is not fixed. Packets stay in order.
     pub delay: Option<Steps<Span>>,
+    /// Added to the propagation delay. Packets stay in order.
+    pub wifi_jitter: Option<WifiJitter>,
     /// Packets beyond this wait.
     pub shaper: Option<TokenBucket>,
     /// Packets beyond this are dropped.

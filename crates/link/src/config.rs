@@ -4,6 +4,7 @@ use ipnet::IpNet;
 use std::fmt;
 use windlass_aqm as aqm;
 use windlass_base::{BitRate, Span};
+pub use windlass_link_model::GilbertElliott;
 use windlass_link_model::{self as link_model, Variation};
 
 /// One direction of a link. The default changes nothing: no rate, no delay, no loss.
@@ -62,20 +63,6 @@ pub enum Loss {
     GilbertElliott(GilbertElliott),
     /// It loses the packets with these ordinals.
     Listed(ListedLossConfig),
-}
-
-/// The two-state model of Gilbert and Elliott. A packet is lost with the probability of the present
-/// state; then the state may change. The model starts in the good state.
-#[derive(Copy, Clone, Debug, PartialEq)]
-pub struct GilbertElliott {
-    /// Probability per packet that the good state ends.
-    pub good_to_bad: f64,
-    /// Probability per packet that the bad state ends: one over the mean length of a burst.
-    pub bad_to_good: f64,
-    /// Loss in the good state; Gilbert's model has 0.
-    pub loss_good: f64,
-    /// Loss in the bad state; the simple Gilbert model has 1.
-    pub loss_bad: f64,
 }
 
 /// Ordinals of the packets to lose in every flow on this path; the first packet is 1. The packets of a

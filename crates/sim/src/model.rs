@@ -7,7 +7,7 @@ use std::sync::Arc;
 use windlass_aqm as aqm;
 use windlass_base::{BitRate, Ecn, Span};
 use windlass_ecn_proxy_core as ecn_proxy_core;
-pub use windlass_link_model::{self as link_model, Variation};
+pub use windlass_link_model::{self as link_model, GilbertElliott, Variation};
 use windlass_tcp as tcp;
 pub use windlass_traffic as traffic;
 
@@ -185,6 +185,8 @@ pub enum Loss {
         /// Ordinals of the lost packets.
         packets: Vec<u64>,
     },
+    /// In bursts.
+    GilbertElliott(GilbertElliott),
 }
 
 /// Reordering on the wire: some packets take longer.
@@ -256,26 +258,44 @@ pub enum TcpApp {
     },
     /// Requests of the receiver and the sender's responses, one after the other.
     Requests(Requests),
+    /// Loads of pages, each over several connections.
+    Pages(Pages),
+    /// Video over HTTP.
+    Video(VideoPlayer),
 }
 
 /// A user who asks, waits for the response, thinks and asks again. The receiver opens the connections.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requests {
-    /// Bytes of a request.
-    pub request: u64,
-    /// Bytes of a response.
-    pub response: traffic::Sizes,
-    /// Time from a response to the next request: fixed, or the mean of an exponential distribution.
+    /// Sizes, times to think, and how many requests.
+    pub dialogue: traffic::dialogue::Dialogue,
+    /// Which connection the next request takes.
+    pub reuse: Reuse,
+    /// The flows with this number wait for each other: the next requests follow when each has its
+    /// response to the last one (incast).
+    pub barrier: Option<usize>,
+}
+
+/// A user who loads pages. The receiver opens the connections, anew for each page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pages {
+    /// The page.
+    pub page: traffic::page::Page,
+    /// From the end of a load to the beginning of the next, or the mean of it.
     pub think: Span,
     /// Draw these times from the exponential distribution.
     pub exponential: bool,
-    /// Number of requests; `None`: until the end.
+    /// How many loads; `None`: until the end.
     pub count: Option<u64>,
-    /// Which connection the next request takes.
-    pub reuse: Reuse,
-    /// Requests of all flows with this number go out together, when each has its response to the last
-    /// one (incast).
-    pub barrier: Option<usize>,
+}
+
+/// A client that plays a video. It opens the connection, and keeps it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VideoPlayer {
+    /// The video, and how it is played.
+    pub video: traffic::video::Video,
+    /// Bytes of the request for a segment.
+    pub request: u64,
 }
 
 /// Which connection the next request takes.

@@ -152,8 +152,9 @@ impl<S: Deref<Target = Scenario>> Simulation<S> {
         let cx = &mut Context { events, records, recorder, end };
         self.network.finish(end, cx);
         self.hosts.finish(cx);
-        for flow in &mut self.records.flows {
+        for (number, flow) in self.records.flows.iter_mut().enumerate() {
             flow.finish(end);
+            flow.application = self.hosts.figures(number, end);
         }
         for (source, record) in self.udp.iter().zip(&mut self.records.udp) {
             if let Some(media) = &mut record.media {

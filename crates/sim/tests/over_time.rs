@@ -10,6 +10,7 @@ use windlass_aqm::{
 use windlass_base::Span;
 use windlass_sim::model::link_model::{
     Aggregation, DeliveryTrace, OPPORTUNITY_BYTES, Outage, RateOverTime, Steps, TokenBucket,
+    WifiJitter,
 };
 use windlass_sim::model::{TcpApp, Variation};
 use windlass_sim::{Scenario, Summary, run};
@@ -192,6 +193,21 @@ fn aggregated_packets_arrive_together() {
     times.dedup();
     // One every 5.4 ms in the mean, with 6.6 packets.
     assert!((5.5..8.0).contains(&(packets / times.len() as f64)));
+}
+
+/// Around a tenth of the packets wait for retransmissions of 90 ms in the mean, and no packet overtakes them.
+#[test]
+fn jitter_of_wifi_keeps_the_order_and_fades() {
+    let targets = steps(&[(0.0, ms(0.0)), (200.0, ms(12.0)), (600.0, ms(0.0))], None);
+    let wifi_jitter = Some(WifiJitter::new(targets));
+    let variation = Variation { wifi_jitter, ..Default::default() };
+    let times = arrivals(&varying(5.0, 100, variation));
+    assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
+    // 5 Mbit/s are 1.22 packets a millisecond; those of the end of the jitter arrive in a burst.
+    assert_eq!(count(&times, 0.0, 200.0), 243);
+    let at_once = times.chunk_by(|a, b| a == b).map(<[u64]>::len).max();
+    assert!(at_once.is_some_and(|packets| packets > 30), "{at_once:?}");
+    assert_eq!(count(&times, 900.0, 1000.0), 122);
 }
 
 #[test]

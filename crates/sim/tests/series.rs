@@ -8,8 +8,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::rc::Rc;
+use std::sync::Arc;
 use windlass_base::Span;
 use windlass_sim::model::TcpApp;
+use windlass_sim::model::traffic::{ArrivalList, Arrivals, Process, Sizes};
 use windlass_sim::series::columns::ColumnSeries;
 use windlass_sim::series::csv::CsvSeries;
 use windlass_sim::{Scenario, run};
@@ -157,8 +159,29 @@ fn the_initial_window_is_a_whole_number_of_segments_after_the_handshake_too() {
 }
 
 #[test]
+fn transfers_have_a_line_each_and_no_window() {
+    let wire = || channel(mbit(10.0), ms(10.0), drop_tail(100));
+    let mut scenario = pair(wire(), wire(), Span::from_secs(5));
+    let list = ArrivalList::parse("1 1000\n2.25 2000\n").expect("a list");
+    let app = TcpApp::Arriving { arrivals: Arrivals::Listed(Arc::new(list)) };
+    scenario.flows.push(modern_flow(0, 1, app));
+    let all = series(&scenario);
+    assert!(!all.contains_key("flow-0-1"));
+    let lines = &all["transfers-0-1"];
+    assert_eq!(lines[0], ["time_s", "begun_s", "bytes"]);
+    assert_eq!(lines[1][1..], ["1.000000000", "1000"]);
+    assert_eq!(lines[2][1..], ["2.250000000", "2000"]);
+}
+
+#[test]
 fn columns_in_memory_hold_what_the_lines_say() {
-    let scenario = new_ecn();
+    let mut scenario = new_ecn();
+    let process = Process::Poisson { per_second: 2.0 };
+    let sizes = Sizes::Exponential { mean: 10_000.0 };
+    let arrivals = Arrivals::Drawn { process, sizes, count: Some(9) };
+    let mut flow = modern_flow(2, 3, TcpApp::Arriving { arrivals });
+    flow.name = "arriving".into();
+    scenario.flows.push(flow);
     let lines = series(&scenario);
     let mut columns = ColumnSeries::in_memory(&scenario, true);
     run(&scenario, 1, &mut columns).expect("a sound scenario");

@@ -6,8 +6,11 @@ mod common;
 use common::*;
 use std::sync::Arc;
 use windlass_base::{Span, Time};
+use windlass_sim::model::traffic::dialogue::Dialogue;
+use windlass_sim::model::traffic::page::Page;
+use windlass_sim::model::traffic::video::{Rule, Video};
 use windlass_sim::model::traffic::{ArrivalList, Arrivals, Process, Sizes};
-use windlass_sim::model::{Flow, Loss, NodeId, Requests, Reuse, TcpApp};
+use windlass_sim::model::{Flow, Loss, NodeId, Pages, Requests, Reuse, TcpApp, VideoPlayer};
 use windlass_sim::summary::{Completions, Summary};
 use windlass_sim::{Recorder, Scenario, run};
 
@@ -38,15 +41,14 @@ fn poisson(per_second: f64, sizes: Sizes, count: u64) -> TcpApp {
 }
 
 fn requests(request: u64, response: u64, count: u64) -> Requests {
-    Requests {
-        request,
+    let dialogue = Dialogue {
+        request: Sizes::Fixed(request),
         response: Sizes::Fixed(response),
         think: ms(100.0),
         exponential: false,
         count: Some(count),
-        reuse: Reuse::Kept,
-        barrier: None,
-    }
+    };
+    Requests { dialogue, reuse: Reuse::Kept, barrier: None }
 }
 
 /// Ends of transfers: when they began, when they ended, how many bytes.
@@ -282,4 +284,89 @@ fn arrivals_of_a_seed_are_the_same_whatever_else_runs() {
     let (alone, beside) = (sizes(&alone), sizes(&beside));
     assert_eq!(alone.len(), 50);
     assert_eq!(&beside[..50], &alone[..]);
+}
+
+fn pages(objects: u64, connections: u32) -> Pages {
+    let page = Page {
+        request_bytes: 400,
+        document: Sizes::Fixed(1_000),
+        objects: Sizes::Fixed(objects),
+        object: Sizes::Fixed(1_000),
+        connections,
+    };
+    Pages { page, think: ms(500.0), exponential: false, count: Some(3) }
+}
+
+/// The mean time of a page's load in ms, and the summary.
+fn load_ms(pages: Pages) -> (f64, Summary) {
+    let count = pages.count;
+    let summary = result(&two_hosts(TcpApp::Pages(pages)));
+    let found = summary.flows[0].pages.as_ref().expect("loads of pages");
+    assert_eq!((Some(found.completed), found.failed), (count, 0));
+    (found.load_ms.expect("loads").mean.as_millis_f64(), summary)
+}
+
+#[test]
+fn a_page_takes_its_document_and_then_its_objects_side_by_side() {
+    // Handshake and document: 40 ms. The first object follows on that connection, five others open one: 40 ms.
+    let (six, summary) = load_ms(pages(6, 6));
+    assert!((80.0..90.0).contains(&six), "{six} ms");
+    assert_eq!(completions(&summary).completed, 3 * 7);
+    // One connection: six more round trips.
+    let (one, _) = load_ms(pages(6, 1));
+    assert!((160.0..175.0).contains(&one), "{one} ms");
+    // One connection and twelve objects: twelve round trips.
+    let (twelve, _) = load_ms(pages(12, 1));
+    assert!((280.0..300.0).contains(&twelve), "{twelve} ms");
+}
+
+#[test]
+fn pages_end_their_connections() {
+    let mut scenario = two_hosts(TcpApp::Pages(pages(6, 6)));
+    scenario.until_done = true;
+    let summary = result(&scenario);
+    // Three loads of some 90 ms, and two pauses.
+    assert!((1.25..1.35).contains(&summary.duration_s), "{} s", summary.duration_s);
+    let handshakes = 3 * 6;
+    let segments = summary.delivered_segments;
+    assert_eq!(segments, 3 * 7, "one segment a response; {handshakes} connections");
+}
+
+/// A ladder of 1, 2 and 4 Mbit/s on a path of 3 Mbit/s.
+fn video(rule: Rule) -> Summary {
+    let ladder = [1.0, 2.0, 4.0].map(|rate| mbit(rate).expect("not zero")).to_vec();
+    let video = Video {
+        ladder,
+        segment: Span::from_secs(2),
+        segments: Some(30),
+        startup: Span::from_secs(4),
+        buffer: Span::from_secs(20),
+        variation: 0.0,
+        rule,
+    };
+    let mut scenario = two_hosts(TcpApp::Video(VideoPlayer { video, request: 300 }));
+    scenario.links[0].forward.rate = mbit(3.0);
+    scenario.duration = Span::from_secs(120);
+    result(&scenario)
+}
+
+#[test]
+fn a_video_of_less_than_the_rate_plays_without_a_stall() {
+    for rule in [Rule::Fixed { level: 1 }, Rule::Rate { window: 5, safety: 0.9 }] {
+        let summary = video(rule);
+        let video = summary.flows[0].video.as_ref().expect("a video");
+        assert_eq!((video.rebuffers, video.segments), (0, 30), "{rule:?}");
+        assert!((video.played_s - 60.0).abs() < 1e-6, "{rule:?}: {} s", video.played_s);
+        assert!(video.mean_mbit_per_s > 1.9, "{rule:?}: {} Mbit/s", video.mean_mbit_per_s);
+    }
+}
+
+#[test]
+fn a_video_of_more_than_the_rate_stalls() {
+    let summary = video(Rule::Fixed { level: 2 });
+    let video = summary.flows[0].video.as_ref().expect("a video");
+    // 60 s of 4 Mbit/s take 80 s and more at 3 Mbit/s less headers; 4 s of it are played late at most.
+    assert!(video.rebuffers > 3, "{} stalls", video.rebuffers);
+    assert!((15.0..35.0).contains(&video.rebuffering_s), "{} s", video.rebuffering_s);
+    assert!(video.startup_s.is_some_and(|startup| (5.3..6.5).contains(&startup)));
 }

@@ -20,6 +20,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from windlass_lab.core.statistics.interval import of_median
+
 DATA = Path(__file__).resolve().parent
 SCHEMA = 1
 # As many significant digits as a table can show.
@@ -120,6 +122,47 @@ def times(summaries: dict) -> Iterator[Row]:
             yield packed(row | {"reference": reference, "measured": median})
 
 
+def medians(case: str, key: str, values: list[float]) -> Row:
+    """The row of a median with its 95 % interval."""
+    span = of_median(values)
+    measured = statistics.median(values)
+    row = {"case": case, "key": key, "measured": measured, "count": len(values)}
+    return packed(row | {"low": span.low, "high": span.high})
+
+
+def transfers(summaries: dict) -> Iterator[Row]:
+    """Of each test of ToU: its rate, its counts, and its time, of which `low` and `high` are the
+    shortest and the longest.
+    """
+    for case, summary in summaries.items():
+        runs = list(summary["runs"].values())
+        seconds = [run["seconds"] for run in runs]
+        rates = [8 * run["megabytes"] / run["seconds"] for run in runs]
+        needless = [run["retransmitted"] - run["lost"] for run in runs]
+        yield medians(case, "mbit_per_s", rates)
+        ends = {"low": short(min(seconds)), "high": short(max(seconds))}
+        yield medians(case, "seconds", seconds) | ends
+        yield medians(case, "needless", needless)
+        yield medians(case, "load", [run["load"] for run in runs])
+        for key in ("cwnd", "timeouts"):
+            yield medians(case, key, [run[key] for run in runs])
+        if all(run["course"]["limit_s"] for run in runs):
+            yield medians(case, "limit_s", [run["course"]["limit_s"] for run in runs])
+
+
+def pairs(result: dict) -> Iterator[Row]:
+    """Of each pair of ToU's contenders in a cell: the median ratio of the runs with equal seeds."""
+    figures = {"time": "seconds", "mean cwnd": "cwnd"}
+    for comparison in (each for e in result["experiments"] for each in e["comparisons"]):
+        what, *names = (comparison["key"] or "").split(".")
+        if what in figures and len(names) == 2:
+            runs = [result["summaries"][f"{comparison['case']}-{name}"]["runs"] for name in names]
+            seeds = sorted(runs[0].keys() & runs[1].keys(), key=int)
+            ratios = [runs[0][seed][figures[what]] / runs[1][seed][figures[what]] for seed in seeds]
+            key = ".".join((what, *names))
+            yield medians(comparison["case"], key, ratios)
+
+
 def experiments(result: dict) -> dict[str, list[Row]]:
     """The rows of each experiment, and those of the summaries."""
     found = {
@@ -135,6 +178,8 @@ def experiments(result: dict) -> dict[str, list[Row]]:
     ]
     if result["paper"] == "ecn-proxy":
         extra += times(summaries)
+    if result["paper"] == "tou":
+        extra += [*transfers(summaries), *pairs(result)]
     return found | {SUMMARIES: [row for row in extra if row]}
 
 

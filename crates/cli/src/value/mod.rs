@@ -23,7 +23,7 @@ pub(crate) use name::{
 pub(crate) use number::{parse_count, parse_seed, parse_seeds, whole};
 pub(crate) use over_time::{
     OverTime, parse_aggregation, parse_delay_over_time, parse_outage, parse_policer,
-    parse_rate_over_time, parse_shaper,
+    parse_rate_over_time, parse_shaper, parse_wifi_jitter,
 };
 pub(crate) use path::{Side, Sided, all, last, parse_queue, sided};
 pub(crate) use port::{PortArg, parse_block, parse_port};

@@ -33,12 +33,24 @@ pub(crate) fn parse_rate_over_time(text: &str) -> Result<OverTime, String> {
     }
 }
 
-/// `40ms` or `steps:0s=20ms/5s=60ms,repeat=10s`.
+/// `40ms`, `steps:0s=20ms/5s=60ms,repeat=10s` or `orbit:altitude_km=550,handover=15s`.
 pub(crate) fn parse_delay_over_time(text: &str) -> Result<OverTime, String> {
+    if let Some(orbit) = text.strip_prefix("orbit:") {
+        return read_argument("delay", json!({ "orbit": settings(orbit)? }));
+    }
     match text.strip_prefix("steps:") {
         Some(steps) => read_argument("delay", steps_of(steps, "delay", |delay| Ok(delay.into()))?),
         None => Ok(OverTime { delay: parse_time(text)?, ..OverTime::default() }),
     }
+}
+
+/// `7ms` or `steps:0s=1ms/1s=12ms,repeat=3s`.
+pub(crate) fn parse_wifi_jitter(text: &str) -> Result<OverTime, String> {
+    let value = match text.strip_prefix("steps:") {
+        Some(steps) => steps_of(steps, "wifi_jitter", |target| Ok(target.into()))?,
+        None => text.into(),
+    };
+    read_argument("wifi_jitter", value)
 }
 
 /// `TIME=VALUE/TIME=VALUE,repeat=TIME` as a table.
@@ -135,6 +147,9 @@ mod tests {
         assert!(matches!(traced.variation.rate, Some(RateOverTime::Trace(_))));
         let stepped = parse_delay_over_time("steps:0s=20ms/5s=60ms").expect("steps");
         assert_eq!(stepped.delay, Span::from_millis(20));
+        let orbit = parse_delay_over_time("orbit:altitude_km=550,handover=15s,legs=1");
+        let least = orbit.expect("an orbit").delay.as_millis_f64();
+        assert!((1.834..1.84).contains(&least), "{least} ms");
     }
 
     #[test]
@@ -147,6 +162,9 @@ mod tests {
         assert_eq!(wifi, Some(Aggregation::WIFI));
         let own = parse_aggregation("interval=2ms,packets=3").expect("settings").variation;
         assert_eq!(own.aggregation.and_then(|aggregation| aggregation.packets), Some(3));
+        let jitter = |text| parse_wifi_jitter(text).expect("a target").variation.wifi_jitter;
+        assert_eq!(jitter("1ms"), jitter("steps:0s=1ms"));
+        assert_ne!(jitter("1ms"), jitter("steps:0s=1ms/1s=12ms"));
         let outage = parse_outage("at=1s,lasts=2s,lose=true").expect("an outage").variation.outages;
         assert!(outage[0].lose && outage[0].every.is_none());
     }
@@ -159,9 +177,11 @@ mod tests {
             (parse_rate_over_time("steps:1s=10M"), "expected steps that begin at 0"),
             (parse_rate_over_time("steps:0s=10X"), "expected a rate above zero such as 10M"),
             (parse_delay_over_time("steps:0s=5"), "steps.0.delay: expected a time such as"),
+            (parse_delay_over_time("orbit:legs=1"), "orbit.altitude_km: missing: expected a whole"),
             (parse_policer("rate=5M"), "burst: missing: expected a size"),
             (parse_policer("rate=5M,brust=1kB"), "brust: unknown key; did you mean \"burst\"?"),
             (parse_aggregation("wfi"), "expected \"wifi\", \"lte\" or"),
+            (parse_wifi_jitter("7"), "expected a time such as"),
             (parse_outage("at=1s"), "lasts: missing: expected a time"),
             (parse_outage("at=1s,lasts=0s"), "expected an outage that lasts"),
         ];

@@ -7,7 +7,9 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use windlass_aqm::{self as aqm, Discipline, Packet as _, Queue as _};
 use windlass_base::{BitRate, Rng, Sketch, Span, Time};
-use windlass_link_model::{Aggregator, Outages, Policer, Steps, Transmission, Transmitter};
+use windlass_link_model::{
+    Aggregator, Outages, Policer, Steps, Transmission, Transmitter, WifiJitter,
+};
 
 /// Counts of a path since it was built.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -62,6 +64,7 @@ struct Wire {
     delay: Span,
     /// Takes the place of the delay where that changes over time.
     varying_delay: Option<Steps<Span>>,
+    wifi_jitter: Option<WifiJitter>,
     jitter: Span,
     reorder: bool,
     loss: LossModel,
@@ -109,6 +112,7 @@ impl Path {
                 outages: Outages::that_lose(&variation.outages),
                 delay: config.delay,
                 varying_delay: variation.delay.clone(),
+                wifi_jitter: variation.wifi_jitter.clone(),
                 aggregator: variation.aggregation.map(Aggregator::new),
                 jitter: config.jitter,
                 reorder: config.reorder,
@@ -225,7 +229,10 @@ impl Wire {
 
     fn carry(&mut self, now: Time, frame: Frame) {
         let mut at = now + self.draw_delay(now);
-        if !self.reorder {
+        if let Some(jitter) = &self.wifi_jitter {
+            at += jitter.draw(now, &mut self.rng);
+        }
+        if !self.reorder || self.wifi_jitter.is_some() {
             at = at.max(self.last_arrival);
         }
         if let Some(aggregator) = &mut self.aggregator {

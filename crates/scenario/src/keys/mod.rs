@@ -17,7 +17,8 @@ pub(crate) use over_time::{
 };
 pub(crate) use tcp::{AckKeys, EchoKeys, GrowthKeys, ReceiverKeys, ReductionKeys, TcpKeys};
 pub(crate) use topology::{
-    AccessKeys, DumbbellKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys, ReorderKeys,
+    AccessKeys, DumbbellKeys, HandoverKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys,
+    ReorderKeys,
 };
 pub(crate) use traffic::{ArrivalsKeys, BurstKeys, MediaKeys, SizesKeys};
 

@@ -6,9 +6,10 @@ use serde_json::json;
 use std::sync::Arc;
 use windlass_base::{BitRate, Span};
 use windlass_keys::{
-    Bytes, Decode, Definitions, Located, Node, Positive, RateOrZero, Value, described, keys,
+    Bytes, Decode, Definitions, Located, Node, Positive, RateOrZero, Value, bounded, described,
+    keys,
 };
-use windlass_link_model::{DeliveryTrace, RateOverTime, Steps};
+use windlass_link_model::{ConfigError, DeliveryTrace, Orbit, RateOverTime, Steps, WifiJitter};
 
 keys! {
     /// Variations of a link's direction beside its rate and delay.
@@ -17,6 +18,9 @@ keys! {
         shaper: Option<Located<TokenBucketKeys>>,
         /// A token bucket before the queue: packets beyond it are dropped. Default: none.
         policer: Option<Located<TokenBucketKeys>>,
+        /// Jitter of Wi-Fi on a crowded channel (draft-huitema-ccwg-c4-test, section 2.3): the target of
+        /// its mean, or the target over time. Packets keep their order. Default: none.
+        wifi_jitter: Option<WifiJitterKeys>,
         /// Packets arrive in batches, as on media that are shared by turns. Default: each by itself.
         aggregation: Option<Located<AggregationKeys>>,
         /// Times in which the link carries nothing. Default: none.
@@ -132,6 +136,53 @@ keys! {
         steps: Vec<DelayStepKeys>,
         /// The steps begin again after this time. Default: the last one holds to the end.
         repeat: Option<Span>,
+        /// The way leads over satellites on a low orbit, one after the other.
+        orbit: Option<OrbitKeys>,
+    }
+}
+
+keys! {
+    /// Satellites on a circular low orbit that pass over a ground station, which uses one at a time.
+    struct OrbitKeys {
+        /// Altitude in kilometres.
+        altitude_km: AltitudeKm,
+        /// The elevation in degrees below which no satellite is used. Default: 25.
+        min_elevation_deg: Option<ElevationDeg>,
+        /// From one satellite to the next. Default: each is used until it sets, when the next one
+        /// rises.
+        handover: Option<Span>,
+        /// Ways between the ground and a satellite that the link has. Default: 2, up and down again.
+        legs: Option<Legs>,
+        /// Added to the delay, for the way on the ground. Default: none.
+        extra: Option<Span>,
+    }
+}
+
+bounded! {
+    /// The altitude of a low orbit.
+    struct AltitudeKm(u16) in 160..=2_000, "a whole number of kilometres from 160 to 2000";
+}
+
+bounded! {
+    /// An elevation above the horizon.
+    struct ElevationDeg(u8) in 0..=89, "a whole number of degrees from 0 to 89";
+}
+
+bounded! {
+    /// Ways between the ground and a satellite.
+    struct Legs(u8) in 1..=2, "1 or 2";
+}
+
+impl OrbitKeys {
+    fn delay(&self) -> Result<Steps<Span>, ConfigError> {
+        let orbit = Orbit {
+            altitude_km: f64::from(self.altitude_km.0),
+            min_elevation_deg: f64::from(self.min_elevation_deg.map_or(25, |degrees| degrees.0)),
+            handover: self.handover,
+            legs: u32::from(self.legs.map_or(2, |legs| legs.0)),
+            extra: self.extra.unwrap_or(Span::ZERO),
+        };
+        orbit.delay()
     }
 }
 
@@ -142,6 +193,26 @@ keys! {
         at: Span,
         /// The delay of packets that are sent from then on.
         delay: Span,
+    }
+}
+
+keys! {
+    /// Jitter of Wi-Fi over time.
+    struct WifiJitterOverTimeKeys {
+        /// When the target changes, from 0 on.
+        steps: Vec<WifiJitterStepKeys>,
+        /// The steps begin again after this time. Default: the last one holds to the end.
+        repeat: Option<Span>,
+    }
+}
+
+keys! {
+    /// A target of Wi-Fi jitter from a time on.
+    struct WifiJitterStepKeys {
+        /// When it begins.
+        at: Span,
+        /// The target of the mean; zero: no jitter.
+        wifi_jitter: Span,
     }
 }
 
@@ -264,8 +335,19 @@ impl Decode<Registry> for DelayKeys {
             return Span::decode(node, context).map(DelayKeys::Fixed);
         }
         let keys = context.table::<DelayOverTimeKeys>(node, None)?;
-        let steps = keys.steps.iter().map(|step| (step.at, step.delay)).collect();
-        Steps::new(steps, keys.repeat)
+        let delay = match (&keys.orbit, keys.steps.is_empty() && keys.repeat.is_none()) {
+            (Some(orbit), true) => orbit.delay(),
+            (None, _) => {
+                let steps = keys.steps.iter().map(|step| (step.at, step.delay)).collect();
+                Steps::new(steps, keys.repeat)
+            }
+            (Some(_), false) => {
+                let message = "expected either `steps`, perhaps with `repeat`, or `orbit`";
+                context.wrong(node.position, message.to_owned());
+                return None;
+            }
+        };
+        delay
             .map_err(|error| context.wrong(node.position, error.to_string()))
             .ok()
             .map(DelayKeys::OverTime)
@@ -275,5 +357,33 @@ impl Decode<Registry> for DelayKeys {
         let [fixed, over_time] =
             [Span::schema(definitions), DelayOverTimeKeys::schema(definitions)];
         described(json!({ "oneOf": [fixed, over_time] }), "A delay, fixed or over time.")
+    }
+}
+
+/// Jitter of Wi-Fi: a target of its mean, or one that changes.
+#[derive(Clone, Debug)]
+pub(crate) struct WifiJitterKeys(pub(crate) WifiJitter);
+
+impl Decode<Registry> for WifiJitterKeys {
+    const EXPECTED: &'static str = <Span as Decode<Registry>>::EXPECTED;
+
+    fn decode(node: &Node, context: &mut Context) -> Option<Self> {
+        let targets = if node.table().is_none() {
+            Ok(Steps::constant(Span::decode(node, context)?))
+        } else {
+            let keys = context.table::<WifiJitterOverTimeKeys>(node, None)?;
+            let steps = keys.steps.iter().map(|step| (step.at, step.wifi_jitter)).collect();
+            Steps::new(steps, keys.repeat)
+        };
+        targets
+            .map_err(|error| context.wrong(node.position, error.to_string()))
+            .ok()
+            .map(|targets| WifiJitterKeys(WifiJitter::new(targets)))
+    }
+
+    fn schema(definitions: &mut Definitions<Registry>) -> serde_json::Value {
+        let [fixed, over_time] =
+            [Span::schema(definitions), WifiJitterOverTimeKeys::schema(definitions)];
+        described(json!({ "oneOf": [fixed, over_time] }), "A target, fixed or over time.")
     }
 }

@@ -39,6 +39,11 @@ keys! {
         /// cwnd grows at most to what the ACKs of the largest flight since its last reduction give it
         /// (draft-ietf-ccwg-ratelimited-increase); takes the place of `cwnd_validation`. Default: false.
         rate_limited_increase: Option<bool>,
+        /// Limited Slow Start (RFC 3742): above `max_ssthresh` slow start adds at most half of it in a round trip.
+        /// Default: false.
+        limited_slow_start: Option<bool>,
+        /// With `limited_slow_start`: the window above which it is limited. Default: 100 segments.
+        max_ssthresh: Option<Located<Segments>>,
         /// After an idle RTO the window restarts at the initial window (RFC 5681 section 4.1).
         idle_restart: Option<bool>,
         /// New segments on the first two duplicate ACKs (RFC 3042).

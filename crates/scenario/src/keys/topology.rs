@@ -4,8 +4,10 @@ use super::over_time::{DelayKeys, OverTimeKeys, RateKeys};
 use crate::queues::QueueRef;
 use crate::registry::{Context, Registry};
 use serde_json::json;
-use windlass_base::Span;
-use windlass_keys::{Decode, Definitions, Located, Name, Node, Positive, Probability, Value, keys};
+use windlass_base::{BitRate, Span};
+use windlass_keys::{
+    Decode, Definitions, Keys, Located, Name, Node, Positive, Probability, Value, keys,
+};
 
 keys! {
     /// Senders s1, s2, ... at router r1, behind the bottleneck the receiver d. With `receivers`
@@ -76,6 +78,8 @@ keys! {
         reorder: Option<ReorderKeys>,
         /// Clear the ECN codepoint of each packet after the queue. Default: false.
         bleach_ecn: Option<bool>,
+        /// Changes of the rate and the delay at the same time, in order; both ways. Default: none.
+        handovers: Vec<Located<HandoverKeys>>,
         /// The way back.
         back: Option<BackKeys>,
         #flatten over_time: OverTimeKeys,
@@ -104,6 +108,35 @@ keys! {
 }
 
 keys! {
+    /// A change of a link's rate and delay, as from one network or base station to another.
+    struct HandoverKeys {
+        /// When it happens.
+        at: Span,
+        /// The rate from then on, both ways unless `back` of the link has a rate. Default: as before.
+        rate: Option<BitRate>,
+        /// The delay from then on, both ways unless `back` of the link has a delay. Default: as before.
+        delay: Option<Span>,
+        /// How long the link carries nothing, both ways, from then on. Default: no interruption.
+        interruption: Option<Span>,
+        /// True: what the link transmits in the interruption is lost. False: packets wait in the queue.
+        /// Default: false.
+        lose: Option<bool>,
+        /// The way back, where it changes in another way.
+        back: Option<HandoverBackKeys>,
+    }
+}
+
+keys! {
+    /// The change of the way back.
+    struct HandoverBackKeys {
+        /// The rate from then on.
+        rate: Option<BitRate>,
+        /// The delay from then on.
+        delay: Option<Span>,
+    }
+}
+
+keys! {
     /// Some packets arrive later.
     struct ReorderKeys {
         /// Share of the packets.
@@ -121,18 +154,38 @@ keys! {
     }
 }
 
-/// Loss: a probability, or a list.
+keys! {
+    /// Loss in bursts, by the model of Gilbert and Elliott: two states, of which one may follow the
+    /// other after each packet. A link begins in the good one.
+    struct BurstLossKeys {
+        /// Probability per packet that the good state ends.
+        good_to_bad: Probability,
+        /// Probability per packet that the bad state ends: one over the mean length of a burst.
+        bad_to_good: Probability,
+        /// Loss in the good state. Default: 0.
+        loss_good: Option<Probability>,
+        /// Loss in the bad state. Default: 1.
+        loss_bad: Option<Probability>,
+    }
+}
+
+/// Loss: a probability, a list, or bursts.
 #[derive(Clone, Debug)]
 pub(crate) enum LossKeys {
     Random(f64),
     Listed(Vec<u64>),
+    Bursts(BurstLossKeys),
 }
 
 impl Decode<Registry> for LossKeys {
-    const EXPECTED: &'static str = "a probability from 0 to 1, or { packets = [...] }";
+    const EXPECTED: &'static str = "a probability from 0 to 1, { packets = [...] } \
+         or { good_to_bad = P, bad_to_good = P }";
 
     fn decode(node: &Node, context: &mut Context) -> Option<Self> {
         match node.value {
+            Value::Table(_) if names_a_burst(node) => {
+                BurstLossKeys::decode(node, context).map(LossKeys::Bursts)
+            }
             Value::Table(_) => {
                 let listed = ListedLossKeys::decode(node, context)?;
                 let mut packets = listed.packets;
@@ -152,6 +205,12 @@ impl Decode<Registry> for LossKeys {
 
     fn schema(definitions: &mut Definitions<Registry>) -> serde_json::Value {
         let random = Probability::schema(definitions);
-        json!({ "oneOf": [random, ListedLossKeys::schema(definitions)] })
+        let listed = ListedLossKeys::schema(definitions);
+        json!({ "oneOf": [random, listed, BurstLossKeys::schema(definitions)] })
     }
+}
+
+fn names_a_burst(node: &Node) -> bool {
+    let names = <BurstLossKeys as Keys<Registry>>::names();
+    names.into_iter().any(|name| node.get(name).is_some())
 }

@@ -2,6 +2,7 @@
 //! need more than one value.
 
 mod flows;
+mod handovers;
 mod middleboxes;
 mod over_time;
 mod routes;

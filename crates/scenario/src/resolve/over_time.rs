@@ -10,8 +10,8 @@ use windlass_keys::{Definitions, Keys, Located, Node};
 use windlass_link_model::{Aggregation, ConfigError, Outage, TokenBucket, Variation};
 
 /// A link's rate, delay and what changes over time, where it is described outside a scenario: a table
-/// with the keys `rate`, `delay`, `shaper`, `policer`, `aggregation` and `outages`, each of which may
-/// be absent.
+/// with the keys `rate`, `delay`, `shaper`, `policer`, `wifi_jitter`, `aggregation` and `outages`, each of
+/// which may be absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkOverTime {
     /// The rate, or its mean if it varies; `None`: unlimited.
@@ -62,6 +62,7 @@ pub(super) fn variation(keys: &OverTimeKeys, context: &mut Context) -> Variation
     Variation {
         shaper: keys.shaper.as_ref().and_then(|keys| token_bucket(keys, context)),
         policer: keys.policer.as_ref().and_then(|keys| token_bucket(keys, context)),
+        wifi_jitter: keys.wifi_jitter.as_ref().map(|keys| keys.0.clone()),
         aggregation: keys.aggregation.as_ref().and_then(|keys| aggregation(keys, context)),
         outages: keys.outages.iter().filter_map(|keys| outage(keys, context)).collect(),
         ..Variation::default()

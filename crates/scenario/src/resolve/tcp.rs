@@ -10,7 +10,9 @@ use windlass_base::Span;
 use windlass_keys::{Bytes, Located, Positive};
 use windlass_tcp::Profile;
 use windlass_tcp::cc;
-use windlass_tcp::config::{AckPolicy, Clock, Config, EcnEcho, Growth, ReductionBase, RtoConfig};
+use windlass_tcp::config::{
+    AckPolicy, Clock, Config, EcnEcho, Growth, MAX_SSTHRESH, ReductionBase, RtoConfig,
+};
 
 /// The options of a flow's two ends.
 pub(super) struct Options {
@@ -29,6 +31,7 @@ pub(super) fn options(keys: &TcpKeys, context: &mut Context) -> Option<Options> 
     let controller = controllers::factory(chosen, profile, cubic(keys, profile), context)?;
     let mut config = profile.config(mss, controller);
     windows(&mut config, keys, context);
+    limited_slow_start(&mut config, keys, context);
     congestion(&mut config, keys);
     timers(&mut config, keys, context);
     extensions(&mut config, keys, context);
@@ -78,6 +81,13 @@ fn windows(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
     config.window.limit = window(&keys.window_limit).or(config.window.limit);
     config.window.initial_ssthresh =
         window(&keys.initial_ssthresh).or(config.window.initial_ssthresh);
+}
+
+fn limited_slow_start(config: &mut Config, keys: &TcpKeys, context: &mut Context) {
+    let mut max_ssthresh = MAX_SSTHRESH;
+    segments(&mut max_ssthresh, keys.max_ssthresh.as_ref(), context);
+    config.growth.limited_slow_start =
+        keys.limited_slow_start.unwrap_or(false).then_some(max_ssthresh);
 }
 
 fn segments(option: &mut u32, key: Option<&Located<Segments>>, context: &mut Context) {

@@ -2,11 +2,11 @@
 //! `links`, and finds the bottleneck. Everything else refers to the nodes by the indices that this
 //! gives them.
 
-use super::over_time;
 use super::routes::Components;
+use super::{handovers, over_time};
 use crate::keys::{
-    AccessKeys, DelayKeys, DumbbellKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys, RateKeys,
-    ReorderKeys, ScenarioKeys,
+    AccessKeys, DumbbellKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys, RateKeys, ReorderKeys,
+    ScenarioKeys,
 };
 use crate::names::{check_unique, look_up};
 use crate::queues::{QueueRef, Queues};
@@ -14,7 +14,9 @@ use crate::registry::Context;
 use windlass_aqm as aqm;
 use windlass_base::{BitRate, Span};
 use windlass_keys::{Located, Location, Name};
-use windlass_sim::model::{Channel, Link, LinkDirection, Loss, NodeId, Reorder, Variation};
+use windlass_sim::model::{
+    Channel, GilbertElliott, Link, LinkDirection, Loss, NodeId, Reorder, Variation,
+};
 
 /// More than any experiment needs. Bounds the memory that a mistyped count can take.
 const MAX_HOSTS: usize = 100_000;
@@ -141,6 +143,7 @@ impl Builder<'_> {
         origin: &str,
         context: &mut Context,
     ) {
+        handovers::check(path, context);
         let forward = self.forward(path, delay, context);
         let backward = self.backward(path, delay, context);
         self.links.push(Link { name, a, b, forward, backward });
@@ -148,44 +151,48 @@ impl Builder<'_> {
     }
 
     fn forward(&self, path: &PathKeys, delay: Span, context: &mut Context) -> Channel {
-        let rate = path.rate.as_ref().map(RateKeys::mean);
+        let rate = handovers::forward_rate(path);
+        let mean = rate.as_ref().map(RateKeys::mean);
+        let delay = handovers::forward_delay(path, delay);
         Channel {
-            rate,
-            delay,
-            queue: self.queue(path.queue.as_ref(), rate, context),
+            rate: mean,
+            delay: delay.least(),
+            queue: self.queue(path.queue.as_ref(), mean, context),
             device_queue: path.device_queue.unwrap_or(Span::ZERO),
             loss: loss(path.loss.as_ref()),
             reorder: reorder(path.reorder.as_ref()),
             bleaches_ecn: path.bleach_ecn.unwrap_or(false),
             variation: Variation {
-                rate: path.rate.as_ref().and_then(RateKeys::over_time),
-                delay: path.delay.over_time(),
-                ..over_time::variation(&path.over_time, context)
+                rate: rate.as_ref().and_then(RateKeys::over_time),
+                delay: delay.over_time(),
+                ..with_interruptions(path, over_time::variation(&path.over_time, context))
             },
         }
     }
 
     fn backward(&self, path: &PathKeys, delay: Span, context: &mut Context) -> Channel {
         let back = path.back.as_ref();
-        let rate = back.and_then(|back| back.rate.as_ref()).or(path.rate.as_ref());
-        let mean = rate.map(RateKeys::mean);
-        let back_delay = back.and_then(|back| back.delay.as_ref());
+        let rate = handovers::backward_rate(path);
+        let mean = rate.as_ref().map(RateKeys::mean);
+        let delay = handovers::backward_delay(path, delay);
         let queue = back.and_then(|back| back.queue.as_ref());
         let device_queue = back.and_then(|back| back.device_queue);
         Channel {
             rate: mean,
-            delay: back_delay.map_or(delay, DelayKeys::least),
+            delay: delay.least(),
             queue: self.queue(queue.or(path.queue.as_ref()), mean, context),
             device_queue: device_queue.or(path.device_queue).unwrap_or(Span::ZERO),
             loss: loss(back.and_then(|back| back.loss.as_ref())),
             reorder: reorder(back.and_then(|back| back.reorder.as_ref())),
             bleaches_ecn: back.and_then(|back| back.bleach_ecn).unwrap_or(false),
             variation: Variation {
-                rate: rate.and_then(RateKeys::over_time),
-                delay: back_delay.unwrap_or(&path.delay).over_time(),
-                ..back
-                    .map(|back| over_time::variation(&back.over_time, context))
-                    .unwrap_or_default()
+                rate: rate.as_ref().and_then(RateKeys::over_time),
+                delay: delay.over_time(),
+                ..with_interruptions(
+                    path,
+                    back.map(|back| over_time::variation(&back.over_time, context))
+                        .unwrap_or_default(),
+                )
             },
         }
     }
@@ -342,11 +349,22 @@ fn delay_of(keys: &AccessKeys, index: usize, count: usize, context: &mut Context
     Span::from_nanos(u64::try_from(delay).unwrap_or(first))
 }
 
+fn with_interruptions(path: &PathKeys, mut variation: Variation) -> Variation {
+    variation.outages.extend(handovers::interruptions(path));
+    variation
+}
+
 fn loss(keys: Option<&LossKeys>) -> Loss {
     match keys {
         None => Loss::None,
         Some(LossKeys::Random(probability)) => Loss::Random { probability: *probability },
         Some(LossKeys::Listed(packets)) => Loss::Listed { packets: packets.clone() },
+        Some(LossKeys::Bursts(keys)) => Loss::GilbertElliott(GilbertElliott {
+            good_to_bad: keys.good_to_bad.0,
+            bad_to_good: keys.bad_to_good.0,
+            loss_good: keys.loss_good.map_or(0.0, |loss| loss.0),
+            loss_bad: keys.loss_bad.map_or(1.0, |loss| loss.0),
+        }),
     }
 }
 

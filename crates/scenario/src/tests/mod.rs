@@ -9,6 +9,7 @@ use windlass_sim::Scenario;
 mod bad_input;
 mod outline;
 mod over_time;
+mod paths;
 mod traffic;
 mod versions;
 

@@ -9,7 +9,7 @@ mod udp;
 mod writer;
 
 pub(crate) use barrier::Barrier;
-pub(crate) use program::{Action, Carries, Exchange};
+pub(crate) use program::{Action, Carries, Exchange, Figures, PageLoads};
 pub(crate) use tcp::Sources;
 pub(crate) use udp::{UdpPacket, UdpSource};
 pub(crate) use writer::Writer;

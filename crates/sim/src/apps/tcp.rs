@@ -6,10 +6,10 @@
 
 use super::barrier::Barrier;
 use super::draw::start_time;
-use super::program::{Action, Carries, Orders, Program, program};
+use super::program::{Action, Carries, Figures, Orders, Program, program};
 use crate::model::{Flow, Scenario, TcpApp};
 use crate::random_stream;
-use windlass_base::{Rng, Span, Time};
+use windlass_base::{Rng, Time};
 
 impl TcpApp {
     /// Bytes that each connection carries, if all carry the same; `None`: no end, or each its own.
@@ -19,7 +19,9 @@ impl TcpApp {
             TcpApp::Bulk
             | TcpApp::Arriving { .. }
             | TcpApp::Limited { .. }
-            | TcpApp::Requests(_) => None,
+            | TcpApp::Requests(_)
+            | TcpApp::Pages(_)
+            | TcpApp::Video(_) => None,
         }
     }
 
@@ -30,17 +32,17 @@ impl TcpApp {
 
     /// True if the receiver opens connections or sends more than ACKs.
     pub(crate) fn receiver_acts(&self) -> bool {
-        matches!(self, TcpApp::Requests(_))
+        matches!(self, TcpApp::Requests(_) | TcpApp::Pages(_) | TcpApp::Video(_))
     }
 
     /// True if several connections may be open at a time.
     pub(crate) fn is_concurrent(&self) -> bool {
-        matches!(self, TcpApp::Arriving { .. })
+        matches!(self, TcpApp::Arriving { .. } | TcpApp::Pages(_))
     }
 
     /// True if results count each transfer by its size.
     pub(crate) fn has_sizes(&self) -> bool {
-        matches!(self, TcpApp::Arriving { .. } | TcpApp::Requests(_))
+        matches!(self, TcpApp::Arriving { .. }) || self.receiver_acts()
     }
 
     fn barrier(&self) -> Option<usize> {
@@ -54,7 +56,6 @@ impl TcpApp {
 /// The application of a flow: it opens connections and says what each carries.
 #[derive(Debug)]
 pub(crate) struct TcpSource {
-    pub(crate) rng: Rng,
     program: Box<dyn Program>,
     orders: Orders,
     start: Time,
@@ -70,14 +71,14 @@ pub(crate) struct TcpSource {
 }
 
 impl TcpSource {
-    fn new(flow: &Flow, jitter: Span, mut rng: Rng) -> TcpSource {
-        let start = start_time(flow.start, jitter, &mut rng);
+    fn new(flow: &Flow, scenario: &Scenario, mut rng: Rng) -> TcpSource {
+        let start = start_time(flow.start, scenario.jitter, &mut rng);
         let stop = flow.stop.map(|stop| Time::ZERO + stop);
-        let mut orders = Orders::default();
+        let program = program(&flow.app, Time::ZERO + scenario.steady_from, &mut rng);
+        let mut orders = Orders::new(rng);
         orders.wakes.extend([start].into_iter().chain(stop));
         TcpSource {
-            program: program(&flow.app, &mut rng),
-            rng,
+            program,
             orders,
             start,
             stop,
@@ -92,18 +93,18 @@ impl TcpSource {
 
     /// A time at which it wanted to act has come.
     pub(crate) fn act(&mut self, now: Time) {
-        let TcpSource { program, orders, rng, .. } = self;
+        let TcpSource { program, orders, .. } = self;
         // Of a start and a stop at the same time the start comes first.
         if !self.begun && now == self.start {
             self.begun = true;
-            program.start(now, orders, rng);
+            program.start(now, orders);
         } else if !self.stopped && self.stop.is_some_and(|stop| stop <= now) {
             self.stopped = true;
             program.stop(now, orders);
         } else if self.flushes > 0 {
             self.flushes -= 1;
         } else {
-            program.wake(now, orders, rng);
+            program.wake(now, orders);
         }
     }
 
@@ -118,20 +119,30 @@ impl TcpSource {
         self.program.opened(connection);
     }
 
+    /// The random numbers of the flow.
+    pub(crate) fn rng(&mut self) -> &mut Rng {
+        &mut self.orders.rng
+    }
+
+    /// Figures of the application up to the end of the run, if it has some of its own.
+    pub(crate) fn figures(&self, end: Time) -> Option<Figures> {
+        self.program.figures(end)
+    }
+
     /// The response to the request on a connection has arrived whole.
     pub(crate) fn response_done(&mut self, now: Time, connection: u32) {
-        self.program.response_done(now, connection, &mut self.orders, &mut self.rng);
+        self.program.response_done(now, connection, &mut self.orders);
     }
 
     /// All data of a connection have arrived, or it has failed.
     pub(crate) fn connection_done(&mut self, now: Time, connection: u32) {
-        self.program.connection_done(now, connection, &mut self.orders, &mut self.rng);
+        self.program.connection_done(now, connection, &mut self.orders);
     }
 }
 
 impl TcpSource {
     fn barrier_passed(&mut self, now: Time) {
-        self.program.barrier_passed(now, &mut self.orders, &mut self.rng);
+        self.program.barrier_passed(now, &mut self.orders);
     }
 
     /// Passes on the times at which it wants to act. Returns 1 if it has finished, the first time.
@@ -156,9 +167,8 @@ pub(crate) struct Sources {
 
 impl Sources {
     pub(crate) fn new(scenario: &Scenario, seed: u64) -> Sources {
-        let source = |(number, flow)| {
-            TcpSource::new(flow, scenario.jitter, random_stream::tcp_flow(seed, number))
-        };
+        let source =
+            |(number, flow)| TcpSource::new(flow, scenario, random_stream::tcp_flow(seed, number));
         let list: Vec<TcpSource> = (0..).zip(&scenario.flows).map(source).collect();
         let count =
             list.iter().filter_map(|source| source.barrier).max().map_or(0, |last| last + 1);

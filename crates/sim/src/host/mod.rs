@@ -6,7 +6,7 @@ mod endpoint;
 mod open;
 mod pair;
 
-use crate::apps::{Action, Barrier, Carries, Sources};
+use crate::apps::{Action, Barrier, Carries, Figures, Sources};
 use crate::event::Event;
 use crate::model::{Flow, Scenario};
 use crate::network::Network;
@@ -99,7 +99,7 @@ impl Hosts {
         source.opened(number);
         let spec = &self.flows[flow as usize];
         let first_hops = [false, true].map(|reverse| network.first_hop(flow, reverse));
-        let mut pair = Pair::open(now, number, flow, spec, carries, first_hops, &mut source.rng);
+        let mut pair = Pair::open(now, number, flow, spec, carries, first_hops, source.rng());
         let sender = &pair.ends[SENDER].connection;
         let record = &mut cx.records.flows[flow as usize];
         record.connection_started(now, sender);
@@ -141,6 +141,11 @@ impl Hosts {
             change(pair);
             self.drive_apart::<R, SIDE>(now, number, network, cx);
         }
+    }
+
+    /// Figures of a flow's application up to the end of the run, if it has some of its own.
+    pub(crate) fn figures(&self, flow: usize, end: Time) -> Option<Figures> {
+        self.sources.get(flow)?.figures(end)
     }
 
     /// The barriers of the applications, by number.

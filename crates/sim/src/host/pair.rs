@@ -86,8 +86,8 @@ impl Pair {
             pair.ends[RECEIVER].connection.discard_incoming();
         }
         if !matches!(carries, Carries::Stream(_)) {
-            // Such programs disable Nagle's algorithm: the end of each message would wait for the delayed
-            // ACK of what is before it (RFC 9293 §3.7.4).
+            // Such programs disable Nagle's algorithm: the end of a message would wait for the delayed ACK
+            // of its beginning (RFC 9293 §3.7.4).
             pair.ends.iter_mut().for_each(|end| end.connection.set_nagle(false));
         }
         pair

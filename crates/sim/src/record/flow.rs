@@ -4,6 +4,7 @@ use super::completions::{Completion, Completions};
 use super::delays::Delays;
 use super::mean::{Mean, Signal};
 use super::recorder::Recorder;
+use crate::apps::Figures;
 use windlass_base::Time;
 use windlass_tcp::cc::{NewEcn, TraceValue};
 use windlass_tcp::conn::Stats;
@@ -29,6 +30,8 @@ pub(crate) struct FlowRecord {
     pub(crate) transfers: Transfers,
     /// By size, of the applications that have transfers of many sizes.
     pub(crate) completions: Option<Box<Completions>>,
+    /// At the end of the run: the figures of applications that have some of their own.
+    pub(crate) application: Option<Figures>,
     /// Payload bytes of a full segment.
     pub(crate) mss: f64,
 }
@@ -84,6 +87,7 @@ impl FlowRecord {
             counts: Counts::default(),
             transfers: Transfers::default(),
             completions: None,
+            application: None,
             mss: 0.0,
         }
     }

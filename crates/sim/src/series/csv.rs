@@ -1,15 +1,17 @@
 //! Time series as CSV, written as the run goes on.
 
-use super::{FLOW_COLUMNS, FlowRow, QUEUE_COLUMNS, QueueRow, Rows, Seldom, Series};
+use super::{FLOW_COLUMNS, QUEUE_COLUMNS, TRANSFER_COLUMNS};
+use super::{FlowRow, QueueRow, Rows, Seldom, Series, TransferRow};
 use crate::decimal::{push_fraction, push_nanos, push_number};
 use crate::model::Scenario;
+use std::cell::RefCell;
 use std::io::{self, Write};
 use windlass_base::{Span, Time};
 
 const NANOS_PER_S: u64 = 1_000_000_000;
 
 /// Writes CSV. A field is empty while its value is not known.
-pub type CsvSeries<W> = Series<CsvFlow<W>, CsvQueue<W>>;
+pub type CsvSeries<W> = Series<CsvFlow<W>, CsvTransfers<W>, CsvQueue<W>>;
 
 impl<W: Write> CsvSeries<W> {
     /// Opens all series of a scenario. `open` returns the writer for a name, which needs no buffer.
@@ -35,15 +37,16 @@ impl<W: Write> CsvSeries<W> {
     /// The first error of `open`.
     pub fn of_flows(
         scenario: &Scenario,
-        mut open: impl FnMut(&str) -> io::Result<W>,
+        open: impl FnMut(&str) -> io::Result<W>,
     ) -> io::Result<CsvSeries<W>> {
-        Series::open(scenario, |name| {
-            Ok(CsvFlow {
-                lines: Lines::new(open(name)?, &FLOW_COLUMNS),
-                seldom_written: None,
-                seldom_text: Vec::new(),
-            })
-        })
+        let open = RefCell::new(open);
+        let writer = |name: &str| (open.borrow_mut())(name);
+        let flow = |name: &str| {
+            let lines = Lines::new(writer(name)?, &FLOW_COLUMNS);
+            Ok(CsvFlow { lines, seldom_written: None, seldom_text: Vec::new() })
+        };
+        let transfers = |name: &str| Ok(CsvTransfers(Lines::new(writer(name)?, &TRANSFER_COLUMNS)));
+        Series::open(scenario, flow, transfers)
     }
 
     /// Writes the remaining lines.
@@ -101,6 +104,28 @@ impl<W: Write> Lines<W> {
     fn finish(&mut self) -> io::Result<()> {
         self.write_text()?;
         self.writer.flush()
+    }
+}
+
+/// The transfers of a flow.
+#[derive(Debug)]
+pub struct CsvTransfers<W>(Lines<W>);
+
+impl<W: Write> Rows<TransferRow> for CsvTransfers<W> {
+    fn push(&mut self, time: Time, row: &TransferRow) -> io::Result<()> {
+        let begun_ns = row.begun.as_nanos();
+        self.0.begin(time);
+        let text = &mut self.0.text;
+        text.push(b',');
+        push_number(text, (begun_ns / NANOS_PER_S) as f64);
+        push_nanos(text, (begun_ns % NANOS_PER_S) as u32);
+        text.push(b',');
+        push_number(text, row.bytes as f64);
+        self.0.end()
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.0.finish()
     }
 }
 

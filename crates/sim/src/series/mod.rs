@@ -6,7 +6,7 @@
 pub mod columns;
 pub mod csv;
 
-use crate::model::{LinkDirection, Scenario};
+use crate::model::{Flow, LinkDirection, Scenario};
 use crate::record::Recorder;
 use crate::reported_queues::reported_queues;
 use std::io;
@@ -21,6 +21,8 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// A flow's columns after `time_s`.
 pub const FLOW_COLUMNS: [&str; 5] =
     ["cwnd_packets", "ssthresh_packets", "srtt_ms", "slope", "acked_packets"];
+/// The columns of a flow's transfers after `time_s`.
+pub const TRANSFER_COLUMNS: [&str; 2] = ["begun_s", "bytes"];
 /// A queue's columns after `time_s`.
 pub const QUEUE_COLUMNS: [&str; 3] = ["queue_packets", "average_queue", "delay_ms"];
 
@@ -63,6 +65,15 @@ pub struct Seldom {
     pub slope: Option<f64>,
 }
 
+/// A transfer that arrived whole at the time of its row.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct TransferRow {
+    /// When its connection was opened, or its request sent.
+    pub begun: Time,
+    /// Its payload.
+    pub bytes: u64,
+}
+
 /// The state of a queue.
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
 pub struct QueueRow {
@@ -75,28 +86,35 @@ pub struct QueueRow {
 }
 
 /// Records a series for each TCP flow and, if asked for, each queue of
-/// [`Summary::queues`](crate::Summary::queues), with a row for every time at which a value changed.
+/// [`Summary::queues`](crate::Summary::queues), with a row for every time at which a value changed. A flow
+/// with several connections at a time has no window of its own and thus no such series. Flows with
+/// transfers of many sizes have a series with a row for each transfer.
 ///
-/// Names of series are `flow-NAME` and `queue-LINK-forward` or `queue-LINK-backward`.
+/// Names of series are `flow-NAME`, `transfers-NAME`, and `queue-LINK-forward` or `queue-LINK-backward`.
 /// [`Series::finish`] returns errors of the rows' keepers.
 #[derive(Debug)]
-pub struct Series<F, Q> {
-    flows: Vec<FlowSeries<F>>,
+pub struct Series<F, T, Q> {
+    flows: Vec<Option<FlowSeries<F>>>,
+    transfers: Vec<Option<T>>,
     queues: Vec<Option<Latest<QueueRow, Q>>>,
     error: Option<io::Error>,
 }
 
-impl<F: Rows<FlowRow>, Q: Rows<QueueRow>> Series<F, Q> {
+impl<F: Rows<FlowRow>, T: Rows<TransferRow>, Q: Rows<QueueRow>> Series<F, T, Q> {
     fn open(
         scenario: &Scenario,
         mut flow: impl FnMut(&str) -> io::Result<F>,
-    ) -> io::Result<Series<F, Q>> {
-        let mut flows = vec![];
-        for spec in &scenario.flows {
-            flows.push(FlowSeries::new(flow(&format!("flow-{}", spec.name))?));
-        }
+        mut transfers: impl FnMut(&str) -> io::Result<T>,
+    ) -> io::Result<Series<F, T, Q>> {
         let queues = (0..scenario.links.len() * 2).map(|_| None).collect();
-        Ok(Series { flows, queues, error: None })
+        let mut series = Series { flows: vec![], transfers: vec![], queues, error: None };
+        for Flow { name, app, .. } in &scenario.flows {
+            let rows = (!app.is_concurrent()).then(|| flow(&format!("flow-{name}"))).transpose()?;
+            series.flows.push(rows.map(FlowSeries::new));
+            let rows = app.has_sizes().then(|| transfers(&format!("transfers-{name}")));
+            series.transfers.push(rows.transpose()?);
+        }
+        Ok(series)
     }
 
     /// Adds the series of the queues. They have a row or two for each packet, which are most rows of a run.
@@ -117,8 +135,11 @@ impl<F: Rows<FlowRow>, Q: Rows<QueueRow>> Series<F, Q> {
     }
 
     fn finish_all(&mut self) -> io::Result<()> {
-        for flow in &mut self.flows {
+        for flow in self.flows.iter_mut().flatten() {
             flow.latest.finish()?;
+        }
+        for transfers in self.transfers.iter_mut().flatten() {
+            transfers.finish()?;
         }
         for queue in self.queues.iter_mut().flatten() {
             queue.finish()?;
@@ -133,20 +154,33 @@ impl<F: Rows<FlowRow>, Q: Rows<QueueRow>> Series<F, Q> {
     }
 }
 
-impl<F: Rows<FlowRow>, Q: Rows<QueueRow>> Recorder for Series<F, Q> {
+impl<F: Rows<FlowRow>, T: Rows<TransferRow>, Q: Rows<QueueRow>> Recorder for Series<F, T, Q> {
     fn connection_started(&mut self, now: Time, flow: usize, connection: &Connection) {
-        let result = self.flows[flow].connection_started(now, connection);
-        self.keep_error(result);
+        if let Some(flow) = &mut self.flows[flow] {
+            let result = flow.connection_started(now, connection);
+            self.keep_error(result);
+        }
     }
 
     fn connection_established(&mut self, now: Time, flow: usize, connection: &Connection) {
-        let result = self.flows[flow].connection_established(now, connection);
-        self.keep_error(result);
+        if let Some(flow) = &mut self.flows[flow] {
+            let result = flow.connection_established(now, connection);
+            self.keep_error(result);
+        }
     }
 
     fn flow_event(&mut self, now: Time, flow: usize, event: TraceEvent) {
-        let result = self.flows[flow].event(now, event);
-        self.keep_error(result);
+        if let Some(flow) = &mut self.flows[flow] {
+            let result = flow.event(now, event);
+            self.keep_error(result);
+        }
+    }
+
+    fn transfer_done(&mut self, now: Time, flow: usize, begun: Time, bytes: u64) {
+        if let Some(transfers) = &mut self.transfers[flow] {
+            let result = transfers.push(now, &TransferRow { begun, bytes });
+            self.keep_error(result);
+        }
     }
 
     fn queue_changed(

@@ -1,6 +1,7 @@
 //! The result of a run: figures of its flows, queues and middleboxes, as [`run()`](crate::run())
 //! returns them. The texts and JSON of `windlass sim` derive from it.
 
+mod applications;
 mod completions;
 mod distribution;
 mod media;
@@ -10,6 +11,7 @@ mod text;
 
 pub use crate::duplicate_acks::DuplicateAckCounters;
 pub use crate::ecn_proxy::EcnProxyCounters;
+pub use applications::{Pages, Video};
 pub(crate) use completions::barriers;
 pub use completions::{BarrierSummary, Completions, SizeClass, Times};
 pub use media::MediaSummary;
@@ -157,6 +159,12 @@ pub struct FlowSummary {
     /// For applications with transfers of many sizes; left out for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completions: Option<Completions>,
+    /// For loads of pages; left out for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pages: Option<Pages>,
+    /// For video; left out for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub video: Option<Video>,
 }
 
 /// Means of a congestion window in packets; `None` for flows with several connections at a time.
@@ -355,6 +363,7 @@ fn flow_summary(
     let FlowRecord { cwnd, srtt, rtt, slope, acked, counts, .. } = record;
     let packets_per_s = lengths.per_s(acked.packets, acked.before_steady);
     // Of several connections at a time there is no window.
+    let (pages, video) = applications::figures(record.application.clone());
     let alone = |mean: Option<f64>| mean.filter(|_| !flow.app.is_concurrent());
     FlowSummary {
         name: flow.name.clone(),
@@ -389,6 +398,8 @@ fn flow_summary(
         retransmitted_segments: counts.retransmitted_segments,
         transfers: transfers(flow, record),
         completions: record.completions.as_deref().map(Completions::new),
+        pages,
+        video,
     }
 }
 

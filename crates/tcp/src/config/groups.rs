@@ -60,7 +60,14 @@ pub struct GrowthConfig {
     /// flight in slow start, a round trip's growth above it in congestion avoidance (draft-ietf-ccwg-ratelimited-increase,
     /// "Rate-Limited Increase"). It takes the place of `cwnd_validation`.
     pub rate_limited_increase: bool,
+    /// Limited Slow Start (RFC 3742): its max_ssthresh in segments, above which slow start adds at most half of it in
+    /// a round trip; `None` for standard slow start. The RFC recommends [`MAX_SSTHRESH`]. Controllers with a slow
+    /// start of their own (Prague, BBR) ignore it.
+    pub limited_slow_start: Option<u32>,
 }
+
+/// The max_ssthresh that RFC 3742 section 2 recommends for Limited Slow Start, in segments.
+pub const MAX_SSTHRESH: u32 = 100;
 
 impl Default for GrowthConfig {
     fn default() -> GrowthConfig {
@@ -70,6 +77,7 @@ impl Default for GrowthConfig {
             whole_segments: false,
             cwnd_validation: true,
             rate_limited_increase: false,
+            limited_slow_start: None,
         }
     }
 }

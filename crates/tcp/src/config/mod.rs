@@ -22,8 +22,8 @@ mod tests;
 
 pub use crate::ecn_echo::EcnEcho;
 pub use groups::{
-    AckConfig, BufferConfig, EcnConfig, ExtensionConfig, GrowthConfig, RecoveryConfig, SendConfig,
-    TimerConfig, WindowConfig,
+    AckConfig, BufferConfig, EcnConfig, ExtensionConfig, GrowthConfig, MAX_SSTHRESH,
+    RecoveryConfig, SendConfig, TimerConfig, WindowConfig,
 };
 pub use profile::Profile;
 

@@ -25,6 +25,7 @@ use windlass_base::Span;
 /// | `growth.whole_segments` | false | false | false | false | false |
 /// | `growth.cwnd_validation` | false | false | false | true | true |
 /// | `growth.rate_limited_increase` | false | false | false | false | false |
+/// | `growth.limited_slow_start` | None | None | None | None | None |
 /// | `recovery.limited_transmit` | false | false | true | true | true |
 /// | `recovery.rack` | false | false | false | false | true |
 /// | `recovery.tail_loss_probe` | false | false | false | false | true |

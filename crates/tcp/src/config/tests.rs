@@ -31,6 +31,7 @@ fn rows(profile: Profile) -> Vec<Row> {
         }
         growth: GrowthConfig {
             credit, avoidance_credit, whole_segments, cwnd_validation, rate_limited_increase,
+            limited_slow_start,
         }
         recovery: RecoveryConfig {
             limited_transmit, rack, tail_loss_probe, prr, undo, frto, repeated_fast_retransmit,

@@ -3,8 +3,8 @@
 
 use crate::Config;
 use crate::cc::{
-    Ack, Congestion, Controller, ControllerState, Delivery, Engine, FastRecovery, Lost, Marks,
-    Params, RepairEnd, Sent, Start, TRACE_VALUES, TraceValue,
+    Ack, Congestion, Controller, ControllerState, Delivery, Engine, FastRecovery, LimitedSlowStart,
+    Lost, Marks, Params, RepairEnd, Sent, Start, TRACE_VALUES, TraceValue,
 };
 use alloc::boxed::Box;
 use windlass_base::Ecn;
@@ -18,6 +18,9 @@ pub(super) struct CachedController {
     /// maxFS of rate-limited increase: the largest flight since the last reduction, or the initial window. `None`
     /// without that option.
     max_flight: Option<u64>,
+    limited_slow_start: Option<LimitedSlowStart>,
+    /// Whether one of the two options above is on: most connections have neither, and an ACK asks once.
+    limits_growth: bool,
     counts_marks: bool,
     needs_rates: bool,
     /// The names of the values that the controller publishes.
@@ -31,6 +34,7 @@ impl CachedController {
     pub(super) fn of(config: &Config, params: &Params) -> CachedController {
         let controller = config.congestion.build(params);
         let rate_limited = config.growth.rate_limited_increase;
+        let limited = config.growth.limited_slow_start;
         let state = controller.state(Engine);
         let (trace_names, published) = (controller.trace_names(), controller.trace_values());
         CachedController {
@@ -39,14 +43,31 @@ impl CachedController {
             controller,
             state,
             max_flight: rate_limited.then_some(state.cwnd as u64),
+            limited_slow_start: limited.map(|most| LimitedSlowStart::new(most, params.mss)),
+            limits_growth: rate_limited || limited.is_some(),
             trace_names,
             published,
         }
     }
 
     pub(super) fn on_ack(&mut self, ack: &Ack) {
+        if self.limits_growth {
+            self.on_ack_with_limits(ack);
+        } else {
+            self.controller.on_ack_and_refresh(ack, &mut self.state, Engine);
+        }
+    }
+
+    #[cold]
+    fn on_ack_with_limits(&mut self, ack: &Ack) {
         let before = self.state.cwnd;
-        self.controller.on_ack_and_refresh(ack, &mut self.state, Engine);
+        let mut ack = *ack;
+        if let Some(limited) = &mut self.limited_slow_start
+            && before < self.state.ssthresh as f64
+        {
+            ack.credit = limited.limit(ack.credit, before);
+        }
+        self.controller.on_ack_and_refresh(&ack, &mut self.state, Engine);
         if self.max_flight.is_some() {
             self.limit_growth(before);
         }
@@ -60,7 +81,6 @@ impl CachedController {
     }
 
     /// Caps cwnd after an ACK, before which it was `before`.
-    #[cold]
     fn limit_growth(&mut self, before: f64) {
         self.note_reduction(before);
         if let Some(max_flight) = self.max_flight.filter(|flight| *flight > 0) {

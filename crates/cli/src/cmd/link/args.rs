@@ -4,7 +4,8 @@ use crate::live::KEYS_HELP;
 use crate::value::{
     OverTime, PortArg, Side, Sided, all, last, parse_aggregation, parse_block,
     parse_delay_over_time, parse_loss, parse_outage, parse_policer, parse_port, parse_probability,
-    parse_queue, parse_rate_over_time, parse_seed, parse_shaper, parse_time, sided, whole,
+    parse_queue, parse_rate_over_time, parse_seed, parse_shaper, parse_time, parse_wifi_jitter,
+    sided, whole,
 };
 use clap::{Args, Subcommand};
 use ipnet::Ipv4Net;
@@ -134,7 +135,8 @@ pub(crate) struct PathArgs {
     #[arg(long, value_name = "[up:|down:]RATE")]
     #[arg(value_parser = |s: &str| sided(s, parse_rate_over_time))]
     pub rate: Vec<Sided<OverTime>>,
-    /// Delay one way, such as 40ms, or steps:0s=20ms/5s=60ms,repeat=10s
+    /// Delay one way, such as 40ms; steps:0s=20ms/5s=60ms,repeat=10s, or by satellites
+    /// orbit:altitude_km=550,handover=15s
     #[arg(long, value_name = "[up:|down:]TIME")]
     #[arg(value_parser = |s: &str| sided(s, parse_delay_over_time))]
     pub delay: Vec<Sided<OverTime>>,
@@ -159,6 +161,11 @@ pub(crate) struct PathArgs {
     #[arg(long, value_name = "[up:|down:]rate=RATE,burst=SIZE")]
     #[arg(value_parser = |s: &str| sided(s, parse_policer))]
     pub policer: Vec<Sided<OverTime>>,
+    /// Jitter of Wi-Fi on a crowded channel, with this target of its mean, such as 7ms, or
+    /// steps:0s=1ms/1s=12ms/3s=1ms; in order, also with --reorder
+    #[arg(long, value_name = "[up:|down:]TIME")]
+    #[arg(value_parser = |s: &str| sided(s, parse_wifi_jitter))]
+    pub wifi_jitter: Vec<Sided<OverTime>>,
     /// Packets arrive in batches: wifi, lte, or interval=2ms, and if wanted max_interval=5ms,
     /// packets=32, bytes=64kB behind commas
     #[arg(long, value_name = "[up:|down:]KIND")]
@@ -238,6 +245,7 @@ impl PathArgs {
             delay: delay.variation.delay,
             shaper: of(&self.shaper).variation.shaper,
             policer: of(&self.policer).variation.policer,
+            wifi_jitter: of(&self.wifi_jitter).variation.wifi_jitter,
             aggregation: of(&self.aggregation).variation.aggregation,
             outages: all(&self.outage, side).flat_map(|outage| outage.variation.outages).collect(),
         };

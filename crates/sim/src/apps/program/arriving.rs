@@ -35,7 +35,7 @@ impl Arriving {
 }
 
 impl Program for Arriving {
-    fn start(&mut self, now: Time, orders: &mut Orders, _: &mut Rng) {
+    fn start(&mut self, now: Time, orders: &mut Orders) {
         self.start = now;
         self.wait_for_next(orders);
     }
@@ -45,7 +45,7 @@ impl Program for Arriving {
         self.finish(orders);
     }
 
-    fn wake(&mut self, _: Time, orders: &mut Orders, _: &mut Rng) {
+    fn wake(&mut self, _: Time, orders: &mut Orders) {
         if let Some(arrival) = self.next.take() {
             self.open += 1;
             orders.act(Action::Open(Carries::Stream(Some(arrival.bytes))));
@@ -53,7 +53,7 @@ impl Program for Arriving {
         }
     }
 
-    fn connection_done(&mut self, _: Time, _: u32, orders: &mut Orders, _: &mut Rng) {
+    fn connection_done(&mut self, _: Time, _: u32, orders: &mut Orders) {
         self.open -= 1;
         self.finish(orders);
     }

@@ -1,7 +1,7 @@
 //! A sender that its application limits: so many bytes in each interval.
 
 use super::{Action, Carries, Orders, Program};
-use windlass_base::{Rng, Span, Time};
+use windlass_base::{Span, Time};
 
 /// Writes the same number of bytes in each interval, on one connection.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ impl Limited {
 }
 
 impl Program for Limited {
-    fn start(&mut self, now: Time, orders: &mut Orders, _: &mut Rng) {
+    fn start(&mut self, now: Time, orders: &mut Orders) {
         orders.act(Action::Open(Carries::Writes(self.bytes)));
         orders.wake_at(now + self.interval);
     }
@@ -31,7 +31,7 @@ impl Program for Limited {
         }
     }
 
-    fn wake(&mut self, now: Time, orders: &mut Orders, _: &mut Rng) {
+    fn wake(&mut self, now: Time, orders: &mut Orders) {
         if let Some(connection) = self.connection
             && !self.stopped
         {
@@ -44,7 +44,7 @@ impl Program for Limited {
         self.connection = Some(connection);
     }
 
-    fn connection_done(&mut self, _: Time, _: u32, orders: &mut Orders, _: &mut Rng) {
+    fn connection_done(&mut self, _: Time, _: u32, orders: &mut Orders) {
         self.stopped = true;
         orders.over = true;
     }

@@ -2,13 +2,14 @@
 
 use super::{Action, Carries, Orders, Program};
 use crate::apps::draw::draw;
-use windlass_base::{Rng, Span, Time};
+use crate::model::TcpApp;
+use windlass_base::{Span, Time};
 
 /// A pause: fixed, or the mean of an exponential distribution.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Pause {
-    pub(super) mean: Span,
-    pub(super) exponential: bool,
+struct Pause {
+    mean: Span,
+    exponential: bool,
 }
 
 /// Opens a connection, and after its end perhaps the next one.
@@ -27,23 +28,15 @@ pub(super) struct Single {
 }
 
 impl Single {
-    /// One connection without an end.
-    pub(super) fn bulk() -> Single {
-        Single::new(None, None, Some(1))
-    }
-
-    /// One connection of a fixed size.
-    pub(super) fn transfer(bytes: u64) -> Single {
-        Single::new(Some(bytes), None, Some(1))
-    }
-
-    /// Transfers with pauses.
-    pub(super) fn repeated(bytes: u64, pause: Pause, count: Option<u64>) -> Single {
-        Single::new(Some(bytes), Some(pause), count)
-    }
-
-    fn new(bytes: Option<u64>, pause: Option<Pause>, count: Option<u64>) -> Single {
-        Single { bytes, pause, count, opened: 0, stopped: false, current: None }
+    /// The program of a bulk flow, a transfer, or repeated transfers.
+    pub(super) fn new(app: &TcpApp) -> Single {
+        let (pause, count) = match app {
+            TcpApp::Repeated { pause, exponential, count, .. } => {
+                (Some(Pause { mean: *pause, exponential: *exponential }), *count)
+            }
+            _ => (None, Some(1)),
+        };
+        Single { bytes: app.bytes(), pause, count, opened: 0, stopped: false, current: None }
     }
 
     fn open(&mut self, orders: &mut Orders) {
@@ -59,7 +52,7 @@ impl Single {
 }
 
 impl Program for Single {
-    fn start(&mut self, _: Time, orders: &mut Orders, _: &mut Rng) {
+    fn start(&mut self, _: Time, orders: &mut Orders) {
         self.open(orders);
     }
 
@@ -70,7 +63,7 @@ impl Program for Single {
         }
     }
 
-    fn wake(&mut self, _: Time, orders: &mut Orders, _: &mut Rng) {
+    fn wake(&mut self, _: Time, orders: &mut Orders) {
         if self.stopped {
             orders.over = true;
         } else {
@@ -82,9 +75,12 @@ impl Program for Single {
         self.current = Some(connection);
     }
 
-    fn connection_done(&mut self, now: Time, _: u32, orders: &mut Orders, rng: &mut Rng) {
+    fn connection_done(&mut self, now: Time, _: u32, orders: &mut Orders) {
         match self.next_pause() {
-            Some(pause) => orders.wake_at(now + draw(pause.mean, pause.exponential, rng)),
+            Some(Pause { mean, exponential }) => {
+                let pause = draw(mean, exponential, &mut orders.rng);
+                orders.wake_at(now + pause);
+            }
             None => orders.over = true,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::model::{Loss, Reorder};
 use windlass_base::{Rng, Span};
+use windlass_link_model::BurstLoss;
 
 /// The fate of a packet that has left its queue.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -24,13 +25,19 @@ pub(crate) struct Impairments {
     entered: u64,
     /// Number of listed losses that have happened.
     listed: usize,
+    /// The state of a loss in bursts.
+    bursts: Option<BurstLoss>,
 }
 
 impl Impairments {
     /// `None` if no packet is ever lost or late.
     pub(crate) fn new(loss: Loss, reorder: Option<Reorder>, rng: Rng) -> Option<Impairments> {
         let perfect = loss == Loss::None && reorder.is_none();
-        (!perfect).then_some(Impairments { loss, reorder, rng, entered: 0, listed: 0 })
+        let bursts = match loss {
+            Loss::GilbertElliott(model) => Some(BurstLoss::new(model)),
+            _ => None,
+        };
+        (!perfect).then_some(Impairments { loss, reorder, rng, entered: 0, listed: 0, bursts })
     }
 
     pub(crate) fn fate(&mut self) -> Fate {
@@ -56,6 +63,9 @@ impl Impairments {
                 self.listed += usize::from(lost);
                 lost
             }
+            Loss::GilbertElliott(_) => {
+                self.bursts.as_mut().is_some_and(|bursts| bursts.takes(&mut self.rng))
+            }
         }
     }
 }
@@ -63,6 +73,7 @@ impl Impairments {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::GilbertElliott;
 
     #[test]
     fn listed_losses_are_precisely_those_listed() {
@@ -78,6 +89,19 @@ mod tests {
         let mut impairments = Impairments::new(loss, None, Rng::new(1)).expect("losses");
         let lost = (0..100_000).filter(|_| impairments.fate() == Fate::Lost).count();
         assert!((9_700..10_300).contains(&lost), "{lost} of 100000 lost");
+    }
+
+    #[test]
+    fn losses_come_in_bursts_of_the_models_length() {
+        let model =
+            GilbertElliott { good_to_bad: 0.01, bad_to_good: 0.2, loss_good: 0.0, loss_bad: 1.0 };
+        let loss = Loss::GilbertElliott(model);
+        let mut impairments = Impairments::new(loss, None, Rng::new(1)).expect("losses");
+        let lost: Vec<bool> = (0..200_000).map(|_| impairments.fate() == Fate::Lost).collect();
+        let packets = lost.iter().filter(|lost| **lost).count() as f64;
+        assert!((packets / 200_000.0 - model.mean_loss()).abs() < 0.003, "{packets} lost");
+        let bursts = lost.chunk_by(|a, b| a == b).filter(|run| run[0]).count() as f64;
+        assert!((packets / bursts - 5.0).abs() < 0.4, "{packets} lost in {bursts} bursts");
     }
 
     #[test]

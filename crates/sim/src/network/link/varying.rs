@@ -3,7 +3,9 @@
 
 use crate::model;
 use windlass_base::{Rng, Span, Time};
-use windlass_link_model::{Aggregator, Outages, Policer, Steps, Transmission, Transmitter};
+use windlass_link_model::{
+    Aggregator, Outages, Policer, Steps, Transmission, Transmitter, WifiJitter,
+};
 
 /// The state of a channel's [`Variation`](model::Variation).
 #[derive(Debug)]
@@ -14,6 +16,7 @@ pub(super) struct Varying {
     transmitter: Transmitter,
     losing_outages: Outages,
     delay: Steps<Span>,
+    wifi_jitter: Option<WifiJitter>,
     aggregator: Option<Aggregator>,
     rng: Rng,
     last_arrival: Time,
@@ -30,6 +33,7 @@ impl Varying {
                 transmitter: Transmitter::new(spec.rate, variation),
                 losing_outages: Outages::that_lose(&variation.outages),
                 delay: variation.delay.clone().unwrap_or(Steps::constant(spec.delay)),
+                wifi_jitter: variation.wifi_jitter.clone(),
                 aggregator: variation.aggregation.map(Aggregator::new),
                 rng,
                 last_arrival: Time::ZERO,
@@ -61,7 +65,8 @@ impl Varying {
     /// When such a packet reaches the far end. Packets keep their order.
     pub(super) fn arrival(&mut self, end: Time, bytes: u32) -> Time {
         let (delay, _) = self.delay.at(end);
-        let ready = self.last_arrival.max(end + delay);
+        let jitter = self.wifi_jitter.as_ref().map(|jitter| jitter.draw(end, &mut self.rng));
+        let ready = self.last_arrival.max(end + delay + jitter.unwrap_or_default());
         self.last_arrival = match &mut self.aggregator {
             Some(aggregator) => aggregator.release(ready, bytes, &mut self.rng),
             None => ready,

@@ -14,6 +14,7 @@ mod frto;
 mod handshake;
 mod keepalive;
 mod kernel_echoes;
+mod limited_slow_start;
 mod loss;
 mod lost_retransmission;
 mod no_control;

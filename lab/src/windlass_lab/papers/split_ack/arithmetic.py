@@ -1,6 +1,7 @@
 """Windows and round trips of slow start that follow from its rules, without a run."""
 
 import math
+from collections.abc import Iterator
 
 
 def window_after(window: int, acks: int, acked: int, mss: int, *, per_ack: bool) -> int:
@@ -31,19 +32,29 @@ def doublings(window: float, initial_window: float) -> int:
     return math.ceil(math.log2(window / initial_window))
 
 
-def limited_round_trips(window: float, max_ssthresh: float, initial_window: float) -> int:
-    """Round trips of Limited Slow Start up to a window, in segments (RFC 3742 section 2).
+def limited_windows(window: float, max_ssthresh: float, initial_window: float) -> Iterator[float]:
+    """The windows of the round trips in which Limited Slow Start is below a window, in segments
+    (RFC 3742 section 2).
 
     Each ACK adds 1/K of a segment with K = int(cwnd / (max_ssthresh / 2)). A round trip has an ACK
     for each segment of its window.
     """
-    cwnd, trips = initial_window, 0
+    cwnd = initial_window
     while cwnd < window:
+        yield cwnd
         # RFC 3742 section 2: K = int(cwnd / (0.5 max_ssthresh)) above max_ssthresh, 1 up to it.
         part = max(1, int(cwnd / (max_ssthresh / 2))) if cwnd > max_ssthresh else 1
         cwnd += cwnd / part
-        trips += 1
-    return trips
+
+
+def limited_round_trips(window: float, max_ssthresh: float, initial_window: float) -> int:
+    """Round trips of Limited Slow Start up to a window, in segments."""
+    return len(list(limited_windows(window, max_ssthresh, initial_window)))
+
+
+def limited_segments(window: int, max_ssthresh: float, initial_window: float) -> int:
+    """Segments that Limited Slow Start sends until a window of them is in flight."""
+    return round(sum(limited_windows(window, max_ssthresh, initial_window))) + window
 
 
 def flights(segments: int, initial_window: int) -> int:

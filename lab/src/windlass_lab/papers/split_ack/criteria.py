@@ -6,6 +6,7 @@ from windlass_lab.core.verdicts.criterion import Basis, Criterion
 
 FIRST_RESULT, FIRST_SURVEY = date(2026, 11, 22), date(2026, 11, 27)
 FIRST_THEORY = date(2026, 11, 29)
+FIRST_LIMITED = date(2026, 11, 30)
 _WORDS = date(2026, 11, 27)
 
 
@@ -25,6 +26,18 @@ BY_ITS_RULE = Criterion(
     "chapter 2",
     FIRST_THEORY,
     Basis.PAPER,
+)
+TRIPS_SAID = Criterion(
+    "the round trips that the text says, to 2 %, since they are rounded",
+    "section 2.5.2",
+    FIRST_LIMITED,
+    Basis.PAPER,
+)
+LIMITED_TRIPS = Criterion(
+    "as many round trips as the rule takes by arithmetic, to 1 %: the arithmetic has whole flights",
+    "RFC 3742 section 2",
+    FIRST_LIMITED,
+    Basis.THEORY,
 )
 ROUND_TRIPS_SAID = Criterion(
     "as many round trips, or at least one fewer or more", "section 2.4.1", FIRST_THEORY, Basis.PAPER

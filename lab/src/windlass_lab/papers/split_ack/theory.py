@@ -24,12 +24,15 @@ _LIMIT_KIB = 123.7
 _LARGE_WINDOW, _RUN_WINDOW = 83_000, 8_000
 # The initial window of RFC 2581, which RFC 3742 takes.
 _TWO = 2
+_MAX_SSTHRESH = 100
+# A handshake, and half a round trip until the last segment arrives.
+_RTT_S, _BESIDE_TRIPS = 0.1, 1.5
 _ALIKE = Bounds(0.99, 1.01)
 
 
 def theory() -> list[Experiment]:
     """The experiments, by section."""
-    return [_break_even(), _byte_counting(), _other_ways()]
+    return [_break_even(), _byte_counting(), _other_ways(), _limited()]
 
 
 def _near(case: str, quantity: Quantity, published: float) -> Near:
@@ -182,7 +185,7 @@ def _other_ways() -> Experiment:
         "to 83,000 packets",
         lambda: {
             "slow_start": arithmetic.doublings(_LARGE_WINDOW, _TWO),
-            "limited": arithmetic.limited_round_trips(_LARGE_WINDOW, 100, _TWO),
+            "limited": arithmetic.limited_round_trips(_LARGE_WINDOW, _MAX_SSTHRESH, _TWO),
             # The answer to its option comes with the handshake (RFC 4782 section 2).
             "quick_start": 1,
         },
@@ -205,10 +208,11 @@ def _other_ways() -> Experiment:
         "Limited Slow Start takes 1,662 by the paper's own listing, and not 836.",
         reading="From an initial window of 2. Limited Slow Start adds half of max_ssthresh in a "
         "round trip; 836 is what adding max_ssthresh would give: log2(100) + 82,900 / 100. RFC "
-        "3742 has the same number. No stack that can be run here has Limited Slow Start, Jump "
-        "Start or Quick-Start, so these are arithmetic. Slow start is run too, up to 8,000 "
-        "packets: 12 round trips. Jump Start sends all in its first round trip, so it is shorter "
-        "where slow start takes two flights: from three packets on with an initial window of two.",
+        "3742 has the same number. No stack that can be run here has Jump Start or Quick-Start, so "
+        "these are arithmetic; experiment 2.5.2 runs Limited Slow Start. Slow start is run up to "
+        "8,000 packets: 12 round trips. Jump Start sends all in its first round trip, so it is "
+        "shorter where slow start takes two flights: from three packets on with an initial window "
+        "of two.",
         quick=True,
         seconds=1,
         first_result=criteria.FIRST_THEORY,
@@ -226,6 +230,62 @@ def _other_ways() -> Experiment:
             ),
         ],
     )
+
+
+def _limited() -> Experiment:
+    limited = Case("limited_slow_start", "Limited Slow Start, max_ssthresh 100")
+    segments = _doubled(_LARGE_WINDOW)
+    plain = Case(
+        "limited_slow_start-off",
+        "slow start",
+        limited.name,
+        {
+            "defaults.limited_slow_start": False,
+            "flows.0.app.size": f"{segments * _MSS} B",
+        },
+    )
+    trips = arithmetic.limited_round_trips(_LARGE_WINDOW, _MAX_SSTHRESH, _TWO)
+    return Experiment(
+        id="2.5.2",
+        chapter=CHAPTER_2,
+        section="2.5.2, Limited Slow Start",
+        title="Limited Slow Start run until 83,000 packets are in flight",
+        shows="Round trips to a window of 83,000 packets, with Limited Slow Start and without.",
+        reading="The engine's option runs by RFC 3742 section 2, with max_ssthresh 100 and an "
+        "initial window of 2, on a path of 100 ms without loss, queue or limit. A transfer has as "
+        "many packets as the rule sends until 83,000 are in flight; its time is a handshake, the "
+        "round trips, and half of one until its last packet arrives. So 836 round trips are 83.75 "
+        "s and 16 are 1.75 s.",
+        quick=False,
+        seconds=120,
+        first_result=criteria.FIRST_LIMITED,
+        cases=[limited, plain],
+        checks=[
+            *(
+                Near(
+                    case.name,
+                    COMPLETION,
+                    Tolerance(relative=0.02),
+                    target=_time_s(published),
+                    claim=True,
+                    criterion=criteria.TRIPS_SAID,
+                )
+                for case, published in ((limited, 836), (plain, 16))
+            ),
+            Near(
+                limited.name,
+                COMPLETION,
+                Tolerance(relative=0.01),
+                target=_time_s(trips),
+                criterion=criteria.LIMITED_TRIPS,
+            ),
+        ],
+    )
+
+
+def _time_s(trips: int) -> float:
+    """The time of a transfer with so many round trips between its first flight and its last."""
+    return (trips + _BESIDE_TRIPS) * _RTT_S
 
 
 def _of_other_ways(trips: Arithmetic, first: Arithmetic, archive: Arithmetic) -> list[Check]:
@@ -258,19 +318,23 @@ def _of_other_ways(trips: Arithmetic, first: Arithmetic, archive: Arithmetic) ->
 
 def _to_a_window(window: int) -> Case:
     """A transfer that is complete when slow start has sent a flight of so many segments."""
-    segments = _TWO * (2 ** arithmetic.doublings(window, _TWO) - 1) + window
     return Case(
         f"to-{window}",
         f"slow start to {window:,} packets",
         "slow_start",
         {
-            "flows.0.app.size": f"{segments * 512} B",
+            "flows.0.app.size": f"{_doubled(window) * 512} B",
             "defaults.initial_window": f"{_TWO} segments",
             "defaults.window_limit": "100000 segments",
             "links.0.rate": "100000Gbit/s",
             "links.0.queue.limit": "100000 packets",
         },
     )
+
+
+def _doubled(window: int) -> int:
+    """Segments that slow start sends until a window of them is in flight."""
+    return _TWO * (2 ** arithmetic.doublings(window, _TWO) - 1) + window
 
 
 def _first_gain(initial_window: int) -> int:
