@@ -6,7 +6,7 @@ import pytest
 from windlass_lab.core.binary import aggregate
 from windlass_lab.core.binary.windlass import FLOW_COLUMNS, QUEUE_COLUMNS
 from windlass_lab.core.experiments.model import Near, SeriesPlot
-from windlass_lab.papers.registry import all_papers
+from windlass_lab.papers.registry import all_papers, find
 from windlass_lab.testbed.load import load
 from windlass_lab.testbed.units import seconds
 
@@ -94,3 +94,11 @@ def test_every_scenario_is_in_the_repository(paper, experiment):
         pytest.skip(f"no folder experiments/{paper.id}: not run in the repository")
     for case in experiment.cases:
         assert (folder / f"{case.stem}.toml").is_file()
+
+
+def test_an_experiment_by_name_runs_by_its_own_name_alone():
+    for quick in (False, True):
+        _, chosen = find("split-ack", quick=quick)
+        assert "2.5.2" not in [experiment.id for experiment in chosen]
+    _, (chosen_by_name,) = find("split-ack/2.5.2", quick=False)
+    assert chosen_by_name.id == "2.5.2"

@@ -179,6 +179,10 @@ def test_an_initial_window_that_linux_does_not_have_is_that_of_a_route():
             'dumbbell.bottleneck.back.reorder={probability=0.1,max_extra_delay="1ms"}',
             "dumbbell.bottleneck.back.reorder: simulator only",
         ),
+        (
+            'dumbbell.bottleneck.handovers=[{at="1s",delay="9ms"}]',
+            "dumbbell.bottleneck.handovers: simulator only",
+        ),
         ("dumbbell.bottleneck.bleach_ecn=true", "dumbbell.bottleneck.bleach_ecn: simulator only"),
     ],
 )

@@ -36,6 +36,9 @@ pub struct Scenario {
     pub udp: Vec<UdpFlow>,
     /// Middleboxes on the nodes.
     pub middleboxes: Vec<Middlebox>,
+    /// Equal-cost multi-path: where a node has several next hops of equal delay and number of hops, a
+    /// hash of each connection's addresses and ports chooses. False: every packet takes the first link.
+    pub ecmp: bool,
     /// The link direction whose queue the summary reports first.
     pub bottleneck: LinkDirection,
 }

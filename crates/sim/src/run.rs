@@ -301,7 +301,7 @@ fn send_udp<R: Recorder>(
     let packet = InFlight {
         to: Sink::udp(number),
         flow,
-        hop: network.first_hop(flow, false),
+        hop: network.first_hop(flow, number, false),
         wire_bytes,
         waited: Span::ZERO,
         run: InFlight::udp(source.ecn, frame),

@@ -2,6 +2,7 @@
 
 use windlass_keys::{FreeTable, Located, Name, Named, keys};
 
+mod fabrics;
 mod flows;
 mod middleboxes;
 mod over_time;
@@ -9,6 +10,7 @@ mod tcp;
 mod topology;
 mod traffic;
 
+pub(crate) use fabrics::{FatTreeKeys, LeafSpineKeys};
 pub(crate) use flows::{CodepointKeys, FlowKeys, OnOffKeys, UdpKeys};
 pub(crate) use middleboxes::{EcnProxyKeys, MiddleboxKeys, MiddleboxKind, SenderPolicyKeys};
 pub(crate) use over_time::{
@@ -57,12 +59,21 @@ keys! {
         dumbbell: Option<Located<DumbbellKeys>>,
         /// Shorthand: bottlenecks in a row.
         parking_lot: Option<Located<ParkingLotKeys>>,
+        /// Shorthand: a data centre of leaves and spines.
+        leaf_spine: Option<Located<LeafSpineKeys>>,
+        /// Shorthand: a data centre whose switches form a fat tree.
+        fat_tree: Option<Located<FatTreeKeys>>,
+        /// Equal-cost multi-path: where a node has several next hops of equal delay and number of hops,
+        /// a hash of each connection's addresses and ports chooses. Default: true with `leaf_spine` and
+        /// `fat_tree`; else false, and packets take the first of the links.
+        ecmp: Option<bool>,
         /// Hosts and routers of a topology without a shorthand.
         nodes: Vec<Located<Name>>,
         /// Full-duplex links between them.
         links: Vec<Located<LinkKeys>>,
         /// The link that the summary reports as the bottleneck, by its name; or its two nodes
-        /// in reverse order for the backward direction. Default: the shorthand's, or else the slowest.
+        /// in reverse order for the backward direction. Default: the shorthand's, in a data centre the link to
+        /// h1, or else the slowest.
         bottleneck: Option<Located<String>>,
         /// TCP flows.
         flows: Vec<Located<FlowKeys>>,

@@ -91,7 +91,14 @@ fn ends_of_group(
             Some(to) => Some(look_up(to, "the name of a node", &topology.nodes, context)?),
             None => None,
         };
-        topology.pairs.iter().map(|&(from, facing)| (from, to.unwrap_or(facing))).collect()
+        let ends = topology.pairs.iter().map(|&(from, facing)| (from, to.unwrap_or(facing)));
+        // A host sends nothing to itself.
+        let ends: Vec<_> = ends.filter(|(from, to)| from != to).collect();
+        if let (true, Some(to)) = (ends.is_empty(), &keys.to) {
+            context.wrong_at(&to.location, "expected another host than the sender".into());
+            return None;
+        }
+        ends
     } else {
         vec![ends(&keys.from, keys.to.as_ref(), topology, context)?]
     };

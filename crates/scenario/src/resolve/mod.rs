@@ -1,6 +1,8 @@
 //! From the keys of a file to a scenario: expands shorthands, resolves names, and makes the checks that
 //! need more than one value.
 
+mod builder;
+mod fabrics;
 mod flows;
 mod handovers;
 mod middleboxes;
@@ -50,6 +52,7 @@ pub(crate) fn document(mut keys: ScenarioKeys, context: &mut Context) -> Option<
         until_done: keys.until_done.unwrap_or(false),
         steady_from,
         jitter: keys.jitter.unwrap_or(Span::ZERO),
+        ecmp: keys.ecmp.unwrap_or(keys.leaf_spine.is_some() || keys.fat_tree.is_some()),
         bottleneck: topology.bottleneck,
         nodes: topology.nodes,
         links: topology.links,

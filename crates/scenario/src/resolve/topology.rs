@@ -1,25 +1,17 @@
-//! Nodes and links: expands the shorthands `dumbbell` and `parking_lot`, or reads `nodes` and
-//! `links`, and finds the bottleneck. Everything else refers to the nodes by the indices that this
-//! gives them.
+//! Nodes and links: expands the shorthands (`dumbbell` and `parking_lot` here, those of data centres in
+//! [`fabrics`]), or reads `nodes` and `links`, and finds the bottleneck. Everything else refers to the
+//! nodes by the indices that this gives them.
 
+use super::builder::{Builder, MAX_HOSTS, Pairs};
+use super::fabrics;
 use super::routes::Components;
-use super::{handovers, over_time};
-use crate::keys::{
-    AccessKeys, DumbbellKeys, LinkKeys, LossKeys, ParkingLotKeys, PathKeys, RateKeys, ReorderKeys,
-    ScenarioKeys,
-};
+use crate::keys::{AccessKeys, DumbbellKeys, LinkKeys, ParkingLotKeys, ScenarioKeys};
 use crate::names::{check_unique, look_up};
-use crate::queues::{QueueRef, Queues};
+use crate::queues::Queues;
 use crate::registry::Context;
-use windlass_aqm as aqm;
 use windlass_base::{BitRate, Span};
 use windlass_keys::{Located, Location, Name};
-use windlass_sim::model::{
-    Channel, GilbertElliott, Link, LinkDirection, Loss, NodeId, Reorder, Variation,
-};
-
-/// More than any experiment needs. Bounds the memory that a mistyped count can take.
-const MAX_HOSTS: usize = 100_000;
+use windlass_sim::model::{Link, LinkDirection, NodeId};
 
 /// The keys of the links that a shorthand makes.
 const BOTTLENECK: &str = "dumbbell.bottleneck";
@@ -33,8 +25,7 @@ pub(super) struct Topology {
     /// The key of each link's table.
     pub origins: Vec<String>,
     pub bottleneck: LinkDirection,
-    /// Sender and receiver at opposite ends of a shorthand.
-    pub pairs: Vec<(NodeId, NodeId)>,
+    pub pairs: Pairs,
     pub components: Components,
 }
 
@@ -45,30 +36,19 @@ impl Topology {
         queues: &Queues,
         context: &mut Context,
     ) -> Option<Topology> {
+        check_one(keys, context)?;
         let mut builder = Builder { queues, nodes: vec![], links: vec![], origins: vec![] };
-        let pairs = match (&keys.dumbbell, &keys.parking_lot, keys.links.first()) {
-            (Some(dumbbell), None, None) => builder.dumbbell(dumbbell, context)?,
-            (None, Some(parking_lot), None) => builder.parking_lot(&parking_lot.value, context)?,
-            (None, None, Some(_)) => {
-                builder.explicit(&keys.nodes, &keys.links, context)?;
-                Vec::new()
-            }
-            (None, None, None) => {
-                let message = "no topology: expected `dumbbell`, `parking_lot`, or `nodes` and \
-                               `links`";
-                context.wrong_at(&start(keys), message.into());
-                return None;
-            }
-            (dumbbell, parking_lot, link) => {
-                let dumbbell = dumbbell.as_ref().map(|keys| &keys.location);
-                let parking_lot = parking_lot.as_ref().map(|keys| &keys.location);
-                let link = link.map(|keys| &keys.location);
-                let location = [link, parking_lot, dumbbell].into_iter().flatten().next()?;
-                let message = "a second topology: expected one of `dumbbell`, `parking_lot` and \
-                               `links`";
-                context.wrong_at(location, message.into());
-                return None;
-            }
+        let pairs = if let Some(dumbbell) = &keys.dumbbell {
+            builder.dumbbell(dumbbell, context)?
+        } else if let Some(parking_lot) = &keys.parking_lot {
+            builder.parking_lot(&parking_lot.value, context)?
+        } else if let Some(leaf_spine) = &keys.leaf_spine {
+            fabrics::leaf_spine(&mut builder, &leaf_spine.value, context)?
+        } else if let Some(fat_tree) = &keys.fat_tree {
+            fabrics::fat_tree(&mut builder, &fat_tree.value, context)?
+        } else {
+            builder.explicit(&keys.nodes, &keys.links, context)?;
+            Vec::new()
         };
         if let (false, Some(node)) = (pairs.is_empty(), keys.nodes.first()) {
             let message = "`nodes` go with `links`; a shorthand names its own";
@@ -83,6 +63,31 @@ impl Topology {
         };
         Some(Topology { nodes, links, origins, bottleneck, pairs, components })
     }
+}
+
+/// A file has one topology.
+fn check_one(keys: &ScenarioKeys, context: &mut Context) -> Option<()> {
+    let given = [
+        keys.dumbbell.as_ref().map(|keys| &keys.location),
+        keys.parking_lot.as_ref().map(|keys| &keys.location),
+        keys.leaf_spine.as_ref().map(|keys| &keys.location),
+        keys.fat_tree.as_ref().map(|keys| &keys.location),
+        keys.links.first().map(|keys| &keys.location),
+    ];
+    let mut given = given.into_iter().flatten();
+    let first = given.next();
+    if let Some(second) = given.last() {
+        let message = "a second topology: expected one of `dumbbell`, `parking_lot`, `leaf_spine`, \
+                       `fat_tree` and `links`";
+        context.wrong_at(second, message.into());
+        return None;
+    }
+    if first.is_none() {
+        let message = "no topology: expected `dumbbell`, `parking_lot`, `leaf_spine`, `fat_tree`, or \
+                       `nodes` and `links`";
+        context.wrong_at(&start(keys), message.into());
+    }
+    first.map(|_| ())
 }
 
 fn start(keys: &ScenarioKeys) -> Location {
@@ -116,99 +121,7 @@ fn named_direction(
     }
 }
 
-struct Builder<'a> {
-    queues: &'a Queues,
-    nodes: Vec<String>,
-    links: Vec<Link>,
-    origins: Vec<String>,
-}
-
 impl Builder<'_> {
-    fn node(&mut self, name: String) -> NodeId {
-        self.nodes.push(name);
-        self.nodes.len() - 1
-    }
-
-    fn link(&mut self, a: NodeId, b: NodeId, path: &PathKeys, origin: &str, context: &mut Context) {
-        let name = format!("{}-{}", self.nodes[a], self.nodes[b]);
-        self.named_link(name, (a, b), path, path.delay.least(), origin, context);
-    }
-
-    fn named_link(
-        &mut self,
-        name: String,
-        (a, b): (NodeId, NodeId),
-        path: &PathKeys,
-        delay: Span,
-        origin: &str,
-        context: &mut Context,
-    ) {
-        handovers::check(path, context);
-        let forward = self.forward(path, delay, context);
-        let backward = self.backward(path, delay, context);
-        self.links.push(Link { name, a, b, forward, backward });
-        self.origins.push(origin.to_owned());
-    }
-
-    fn forward(&self, path: &PathKeys, delay: Span, context: &mut Context) -> Channel {
-        let rate = handovers::forward_rate(path);
-        let mean = rate.as_ref().map(RateKeys::mean);
-        let delay = handovers::forward_delay(path, delay);
-        Channel {
-            rate: mean,
-            delay: delay.least(),
-            queue: self.queue(path.queue.as_ref(), mean, context),
-            device_queue: path.device_queue.unwrap_or(Span::ZERO),
-            loss: loss(path.loss.as_ref()),
-            reorder: reorder(path.reorder.as_ref()),
-            bleaches_ecn: path.bleach_ecn.unwrap_or(false),
-            variation: Variation {
-                rate: rate.as_ref().and_then(RateKeys::over_time),
-                delay: delay.over_time(),
-                ..with_interruptions(path, over_time::variation(&path.over_time, context))
-            },
-        }
-    }
-
-    fn backward(&self, path: &PathKeys, delay: Span, context: &mut Context) -> Channel {
-        let back = path.back.as_ref();
-        let rate = handovers::backward_rate(path);
-        let mean = rate.as_ref().map(RateKeys::mean);
-        let delay = handovers::backward_delay(path, delay);
-        let queue = back.and_then(|back| back.queue.as_ref());
-        let device_queue = back.and_then(|back| back.device_queue);
-        Channel {
-            rate: mean,
-            delay: delay.least(),
-            queue: self.queue(queue.or(path.queue.as_ref()), mean, context),
-            device_queue: device_queue.or(path.device_queue).unwrap_or(Span::ZERO),
-            loss: loss(back.and_then(|back| back.loss.as_ref())),
-            reorder: reorder(back.and_then(|back| back.reorder.as_ref())),
-            bleaches_ecn: back.and_then(|back| back.bleach_ecn).unwrap_or(false),
-            variation: Variation {
-                rate: rate.as_ref().and_then(RateKeys::over_time),
-                delay: delay.over_time(),
-                ..with_interruptions(
-                    path,
-                    back.map(|back| over_time::variation(&back.over_time, context))
-                        .unwrap_or_default(),
-                )
-            },
-        }
-    }
-
-    /// The queue that a link names. After an error any queue, to find further problems.
-    fn queue(
-        &self,
-        queue: Option<&QueueRef>,
-        rate: Option<BitRate>,
-        context: &mut Context,
-    ) -> aqm::Config {
-        queue
-            .and_then(|queue| self.queues.resolve(queue, rate, context))
-            .unwrap_or(aqm::Config::DropTail(aqm::DropTailConfig::default()))
-    }
-
     /// Hosts named `prefix`1, `prefix`2, ..., each with its link to or from `router`.
     fn hosts(
         &mut self,
@@ -239,11 +152,7 @@ impl Builder<'_> {
     }
 
     /// The bottleneck is link 0.
-    fn dumbbell(
-        &mut self,
-        keys: &Located<DumbbellKeys>,
-        context: &mut Context,
-    ) -> Option<Vec<(NodeId, NodeId)>> {
+    fn dumbbell(&mut self, keys: &Located<DumbbellKeys>, context: &mut Context) -> Option<Pairs> {
         let Located { value: dumbbell, location } = keys;
         if dumbbell.access.is_empty() {
             context
@@ -274,11 +183,7 @@ impl Builder<'_> {
     }
 
     /// The bottlenecks are links 0, 1, ...
-    fn parking_lot(
-        &mut self,
-        keys: &ParkingLotKeys,
-        context: &mut Context,
-    ) -> Option<Vec<(NodeId, NodeId)>> {
+    fn parking_lot(&mut self, keys: &ParkingLotKeys, context: &mut Context) -> Option<Pairs> {
         let hops = keys.hops.value.0 as usize;
         if hops > MAX_HOSTS {
             let message = format!("expected at most {MAX_HOSTS} hops, found {hops}");
@@ -347,30 +252,4 @@ fn delay_of(keys: &AccessKeys, index: usize, count: usize, context: &mut Context
     let part = i128::from(last) - i128::from(first);
     let delay = i128::from(first) + part * index as i128 / (count as i128 - 1);
     Span::from_nanos(u64::try_from(delay).unwrap_or(first))
-}
-
-fn with_interruptions(path: &PathKeys, mut variation: Variation) -> Variation {
-    variation.outages.extend(handovers::interruptions(path));
-    variation
-}
-
-fn loss(keys: Option<&LossKeys>) -> Loss {
-    match keys {
-        None => Loss::None,
-        Some(LossKeys::Random(probability)) => Loss::Random { probability: *probability },
-        Some(LossKeys::Listed(packets)) => Loss::Listed { packets: packets.clone() },
-        Some(LossKeys::Bursts(keys)) => Loss::GilbertElliott(GilbertElliott {
-            good_to_bad: keys.good_to_bad.0,
-            bad_to_good: keys.bad_to_good.0,
-            loss_good: keys.loss_good.map_or(0.0, |loss| loss.0),
-            loss_bad: keys.loss_bad.map_or(1.0, |loss| loss.0),
-        }),
-    }
-}
-
-fn reorder(keys: Option<&ReorderKeys>) -> Option<Reorder> {
-    keys.map(|keys| Reorder {
-        probability: keys.probability.0,
-        max_extra_delay: keys.max_extra_delay,
-    })
 }

@@ -84,6 +84,11 @@ fn one_clear_message_for_each_mistake() {
         ),
         (
             "profile = \"rfc5681\"",
+            "max_ssthresh = \"0 segments\"",
+            "x.toml:6:16: defaults.max_ssthresh: expected from 1 to 4294967295 segments",
+        ),
+        (
+            "profile = \"rfc5681\"",
             "ecn = \"yes\"",
             "x.toml:6:7: defaults.ecn: expected true or false, found \"yes\"",
         ),
@@ -312,7 +317,8 @@ fn frequent_mistakes_get_one_message_with_a_remedy() {
             "[dumbbell]\nbottleneck = { rate = \"10Mbit/s\", delay = \"5ms\", queue = \"marking\" }\n\
              access = [{ rate = \"100Mbit/s\", delay = \"1ms\" }]",
             "",
-            "x.toml:1:10: no topology: expected `dumbbell`, `parking_lot`, or `nodes` and `links`",
+            "x.toml:1:10: no topology: expected `dumbbell`, `parking_lot`, `leaf_spine`, `fat_tree`, or \
+             `nodes` and `links`",
         ),
         // Near misses of keys, kinds and controllers, in capitals too.
         (
@@ -456,8 +462,8 @@ flows = [{ from = "a", to = "b" }]
         (
             "flows",
             "dumbbell = { bottleneck = { delay = \"1ms\" }, access = [{ delay = \"1ms\" }] }\nflows",
-            "x.toml:6:3: links.0: a second topology: expected one of `dumbbell`, `parking_lot` and \
-             `links`",
+            "x.toml:6:3: links.0: a second topology: expected one of `dumbbell`, `parking_lot`, \
+             `leaf_spine`, `fat_tree` and `links`",
         ),
     ];
     for (from, to, expected) in cases {

@@ -7,6 +7,7 @@ use windlass_keys::Choice;
 use windlass_sim::Scenario;
 
 mod bad_input;
+mod fabrics;
 mod outline;
 mod over_time;
 mod paths;
@@ -193,6 +194,16 @@ fn the_rule_of_the_rto_is_an_option_of_a_flow() {
     let rule = |set: &[&str]| scenario(GOOD, set).flows[0].sender.timers.rto.rule;
     assert_eq!(rule(&[]), RtoRule::Rfc6298);
     assert_eq!(rule(&["flows.0.rto_rule=lee2009"]), RtoRule::Lee2009);
+}
+
+#[test]
+fn limited_slow_start_is_off_and_has_the_threshold_of_the_rfc_unless_the_file_names_one() {
+    let limit = |set: &[&str]| scenario(GOOD, set).flows[0].sender.growth.limited_slow_start;
+    assert_eq!(limit(&[]), None);
+    assert_eq!(limit(&["flows.0.limited_slow_start=true"]), Some(100));
+    let own = ["flows.0.limited_slow_start=true", "flows.0.max_ssthresh=50 segments"];
+    assert_eq!(limit(&own), Some(50));
+    assert_eq!(limit(&own[1..]), None);
 }
 
 #[test]

@@ -98,7 +98,7 @@ impl Hosts {
         let source = self.sources.of(flow);
         source.opened(number);
         let spec = &self.flows[flow as usize];
-        let first_hops = [false, true].map(|reverse| network.first_hop(flow, reverse));
+        let first_hops = [false, true].map(|reverse| network.first_hop(flow, number, reverse));
         let mut pair = Pair::open(now, number, flow, spec, carries, first_hops, source.rng());
         let sender = &pair.ends[SENDER].connection;
         let record = &mut cx.records.flows[flow as usize];

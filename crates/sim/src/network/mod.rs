@@ -4,6 +4,8 @@
 mod captures;
 mod chain;
 mod early_delivery;
+mod ecmp;
+mod graph;
 mod link;
 mod numbering;
 mod routes;
@@ -19,6 +21,7 @@ use crate::record::{Context, IdlePath, Recorder};
 use crate::reported_queues::reported_queues;
 use chain::Chain;
 use early_delivery::{Destination, EarlyDelivery};
+use ecmp::Ecmp;
 pub(crate) use link::EarlyPacket;
 use link::{Channel, Fate};
 use routes::Routes;
@@ -36,6 +39,8 @@ pub(crate) struct Network {
     routes: Routes,
     /// Where the path of each flow begins: forward and back.
     paths: Vec<[u32; 2]>,
+    /// Paths by connection take the place of those by flow.
+    ecmp: Option<Box<Ecmp>>,
     pub(crate) transit: Transit,
     chains: Vec<Chain>,
     /// The chain at the far end of each channel.
@@ -57,7 +62,8 @@ impl Network {
             channels,
             routes: Routes::new(scenario),
             paths: vec![],
-            transit: Transit::default(),
+            ecmp: scenario.ecmp.then(|| Box::new(Ecmp::new(seed))),
+            transit: Transit { first_udp: scenario.flows.len() as u32, ..Transit::default() },
             chains: vec![],
             inbox: VecDeque::new(),
             early: VecDeque::new(),
@@ -71,7 +77,10 @@ impl Network {
             network.paths.push([path, back]);
             network.transit.hosts.push([from, to]);
         }
-        network.allow_early_delivery(scenario);
+        // A channel's feeders are known only where a flow has one path.
+        if network.ecmp.is_none() {
+            network.allow_early_delivery(scenario);
+        }
         Ok(network)
     }
 
@@ -105,14 +114,20 @@ impl Network {
         }
     }
 
-    /// Where packets of a flow in one direction start.
-    pub(crate) fn first_hop(&self, flow: u32, reverse: bool) -> u32 {
-        self.paths[flow as usize][usize::from(reverse)]
+    /// Where packets of a connection in one direction start.
+    pub(crate) fn first_hop(&mut self, flow: u32, connection: u32, reverse: bool) -> u32 {
+        match &mut self.ecmp {
+            None => self.paths[flow as usize][usize::from(reverse)],
+            Some(ecmp) => {
+                let [source, destination] = self.transit.ends(flow, connection, reverse);
+                ecmp.path(&mut self.routes, source, destination)
+            }
+        }
     }
 
-    /// The directions of links on a flow's path.
+    /// The directions of links on a flow's path, or on one of its paths.
     pub(crate) fn directions(&self, flow: u32) -> impl Iterator<Item = LinkDirection> + '_ {
-        self.routes.channels(self.first_hop(flow, false)).map(numbering::direction)
+        self.routes.channels(self.paths[flow as usize][0]).map(numbering::direction)
     }
 
     /// Propagation delay of a flow's path and of the way back.
@@ -372,9 +387,8 @@ impl Network {
     }
 
     /// A packet that a chain sends; `None` if its destination cannot be reached.
-    fn on_its_way(&self, chain: u32, packet: &Packet) -> Option<InFlight> {
-        let entry = packet.flow as usize * 2 + usize::from(packet.reverse);
-        let hop = self.chains[chain as usize].entries[entry]?;
+    fn on_its_way(&mut self, chain: u32, packet: &Packet) -> Option<InFlight> {
+        let hop = self.hop_from(chain, packet)?;
         let (to, run) = match packet.body {
             Body::Udp { frame, .. } => {
                 (Sink::udp(packet.connection), InFlight::udp(packet.ecn, frame))
@@ -386,6 +400,17 @@ impl Network {
         };
         let wire_bytes = packet.wire_bytes();
         Some(InFlight { to, flow: packet.flow, hop, wire_bytes, waited: Span::ZERO, run })
+    }
+
+    /// Where a packet goes on from the node of a chain.
+    fn hop_from(&mut self, chain: u32, packet: &Packet) -> Option<u32> {
+        let Chain { node, ref entries, .. } = self.chains[chain as usize];
+        let entry = entries[packet.flow as usize * 2 + usize::from(packet.reverse)];
+        if self.ecmp.is_none() {
+            return entry;
+        }
+        let begin = self.first_hop(packet.flow, packet.connection, packet.reverse);
+        self.routes.hop_at(begin, node).or(entry)
     }
 
     /// Passes the captured packets up to `now` to the recorder.
@@ -412,14 +437,17 @@ fn sends_undisturbed(flow: &Flow) -> bool {
 
 fn build_channels(scenario: &Scenario, seed: u64) -> Result<Vec<Channel>, BuildError> {
     let steady_from = Time::ZERO + scenario.steady_from;
-    let reported = reported_queues(scenario);
+    let mut watched = vec![false; scenario.links.len() * 2];
+    for direction in reported_queues(scenario) {
+        watched[numbering::number(direction) as usize] = true;
+    }
     let build = |number: u32| {
         let direction = numbering::direction(number);
         let link = &scenario.links[direction.link];
         let spec = if direction.reverse { &link.backward } else { &link.forward };
         let queue_rng = random_stream::queue(seed, number);
         let wire_rng = random_stream::wire(seed, number);
-        let watched = reported.contains(&direction);
+        let watched = watched[number as usize];
         let variation_rng = random_stream::variation(seed, number);
         Channel::new(direction, spec, queue_rng, wire_rng, variation_rng, steady_from, watched)
             .map_err(|error| BuildError::Queue { link: link.name.clone(), error })

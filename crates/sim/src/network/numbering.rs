@@ -11,3 +11,8 @@ pub(crate) fn number(direction: LinkDirection) -> u32 {
 pub(crate) fn direction(number: u32) -> LinkDirection {
     LinkDirection { link: number as usize / 2, reverse: number % 2 == 1 }
 }
+
+/// The number of the channel in the other direction of the same link.
+pub(crate) fn opposite(number: u32) -> u32 {
+    number ^ 1
+}

@@ -1,9 +1,8 @@
 //! Static routes: the path of least delay, of fewest hops among those, then of first links.
 
-use super::numbering::direction;
+use super::graph::{Graph, Reached};
 use crate::model::{NodeId, Scenario};
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use windlass_base::Span;
 
 /// Ends each path in [`Routes::hops`].
@@ -92,11 +91,26 @@ impl Routes {
         }
         self.hops.extend(first.map(Hop));
         self.hops[begin..].reverse();
+        Some(self.end_path(begin))
+    }
+
+    /// Adds the path of these channels. Returns where it begins.
+    pub(crate) fn add_channels(&mut self, channels: &[u32]) -> u32 {
+        let begin = self.hops.len();
+        self.hops.extend(channels.iter().map(|channel| Hop(*channel)));
+        self.end_path(begin)
+    }
+
+    fn end_path(&mut self, begin: usize) -> u32 {
         if let Some(last) = self.hops[begin..].last_mut() {
             last.0 |= Hop::LAST;
         }
         self.hops.push(DELIVERED);
-        Some(begin as u32)
+        begin as u32
+    }
+
+    pub(super) fn graph(&self) -> &Graph {
+        &self.graph
     }
 
     /// Allows early delivery between hops: from each channel that can, if the next one has no other
@@ -196,76 +210,11 @@ impl Routes {
     }
 }
 
-/// The network as routes see it.
-#[derive(Debug)]
-struct Graph {
-    channels: Vec<Edge>,
-    /// Channels that leave each node.
-    leaving: Vec<Vec<u32>>,
-}
-
-#[derive(Copy, Clone, Debug)]
-struct Edge {
-    from: NodeId,
-    to: NodeId,
-    delay: Span,
-}
-
-/// How a node is reached: how far it is, and the last channel on the way.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Reached {
-    delay: Span,
-    hops: u32,
-    channel: u32,
-}
-
-impl Graph {
-    fn new(scenario: &Scenario) -> Graph {
-        let mut leaving = vec![Vec::new(); scenario.nodes.len()];
-        let edge = |number: u32| {
-            let direction = direction(number);
-            let link = &scenario.links[direction.link];
-            match direction.reverse {
-                false => Edge { from: link.a, to: link.b, delay: link.forward.delay },
-                true => Edge { from: link.b, to: link.a, delay: link.backward.delay },
-            }
-        };
-        let channels: Vec<Edge> = (0..scenario.links.len() as u32 * 2).map(edge).collect();
-        for (number, channel) in channels.iter().enumerate() {
-            leaving[channel.from].push(number as u32);
-        }
-        Graph { channels, leaving }
-    }
-
-    /// Dijkstra's algorithm from `from` to every node.
-    fn shortest_paths(&self, from: NodeId) -> Vec<Option<Reached>> {
-        let mut tree: Vec<Option<Reached>> = vec![None; self.leaving.len()];
-        let mut frontier = BinaryHeap::from([Reverse((Span::ZERO, 0, from))]);
-        while let Some(Reverse((delay, hops, node))) = frontier.pop() {
-            if tree[node].is_some_and(|best| (best.delay, best.hops) < (delay, hops)) {
-                continue;
-            }
-            for &channel in &self.leaving[node] {
-                let Edge { to, delay: further, .. } = self.channels[channel as usize];
-                let reached = Reached { delay: delay + further, hops: hops + 1, channel };
-                if to == from || tree[to].is_some_and(|best| best <= reached) {
-                    continue;
-                }
-                tree[to] = Some(reached);
-                // Nothing lies behind a node with a single link.
-                if self.leaving[to].len() > 1 {
-                    frontier.push(Reverse((reached.delay, reached.hops, to)));
-                }
-            }
-        }
-        tree
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::{Channel, Link, LinkDirection, Loss, Variation};
+    use crate::network::numbering::direction;
     use windlass_aqm::{Config, DropTailConfig};
 
     fn network(nodes: usize, links: &[(NodeId, NodeId, u64)]) -> Scenario {
@@ -298,6 +247,7 @@ mod tests {
             flows: vec![],
             udp: vec![],
             middleboxes: vec![],
+            ecmp: false,
             bottleneck: LinkDirection { link: 0, reverse: false },
         }
     }

@@ -13,6 +13,8 @@ pub(crate) struct Transit {
     pub(crate) packets: Packets,
     /// Sending and receiving host of each flow.
     pub(super) hosts: Vec<[NodeId; 2]>,
+    /// Flows from this one on are UDP sources.
+    pub(super) first_udp: u32,
     pub(super) captures: Captures,
 }
 
@@ -27,15 +29,8 @@ impl Transit {
     /// The complete packet, with addresses and ports.
     pub(super) fn view(&self, slot: Slot) -> Packet {
         let InFlight { to, flow, wire_bytes, ref run, .. } = *self.packets.get(slot);
-        let connection = to.connection();
-        let ports = u32::from(u16::MAX - FIRST_CLIENT_PORT) + 1;
-        let client_port = FIRST_CLIENT_PORT + (connection % ports) as u16;
-        let [client_node, server_node] = self.hosts[flow as usize];
-        let server_port = if to.is_udp() { DISCARD_PORT } else { SERVER_PORT };
-        let client = Address { node: client_node, port: client_port };
-        let server = Address { node: server_node, port: server_port };
-        let reverse = to.is_reverse();
-        let (source, destination) = if reverse { (server, client) } else { (client, server) };
+        let (connection, reverse) = (to.connection(), to.is_reverse());
+        let [source, destination] = self.ends(flow, connection, reverse);
         let body = if to.is_udp() {
             let headers = IPV4_HEADER_BYTES + UDP_HEADER_BYTES;
             let payload_bytes = wire_bytes.saturating_sub(headers);
@@ -44,6 +39,17 @@ impl Transit {
             Body::Tcp(run.first)
         };
         Packet { flow, connection, reverse, source, destination, ecn: run.ecn, body }
+    }
+
+    /// Source and destination of a connection's packets, or of a UDP source's.
+    pub(super) fn ends(&self, flow: u32, connection: u32, reverse: bool) -> [Address; 2] {
+        let ports = u32::from(u16::MAX - FIRST_CLIENT_PORT) + 1;
+        let client_port = FIRST_CLIENT_PORT + (connection % ports) as u16;
+        let [client_node, server_node] = self.hosts[flow as usize];
+        let server_port = if flow >= self.first_udp { DISCARD_PORT } else { SERVER_PORT };
+        let client = Address { node: client_node, port: client_port };
+        let server = Address { node: server_node, port: server_port };
+        if reverse { [server, client] } else { [client, server] }
     }
 
     /// Records that a packet passes end `a` of a link at `at`.

@@ -96,6 +96,7 @@ pub(crate) fn pair(there: Channel, back: Channel, duration: Span) -> Scenario {
         flows: vec![],
         udp: vec![],
         middleboxes: vec![],
+        ecmp: false,
         bottleneck: LinkDirection { link: 0, reverse: false },
     }
 }

@@ -106,7 +106,8 @@ def find(
 
     A paper's name stands for its experiments in the simulator and those that probe servers. With
     `kernel`, or where a paper has no others, it includes all that need root; with `sim`, none of
-    them. `quick` selects the experiments that end within a minute.
+    them. `quick` selects the experiments that end within a minute. One that is `by_name` is chosen
+    only by its own name.
 
     Raises `LabError` for a name that is not in the catalogue.
     """
@@ -117,7 +118,7 @@ def find(
     if not experiment_id:
         kernel = kernel or all(e.needs_root for e in paper.experiments)
         wanted = [e for e in paper.experiments if _is_wanted(e, kernel, sim)]
-        return paper, [e for e in wanted if (e.quick if quick else not e.short)]
+        return paper, [e for e in wanted if (e.quick if quick else not (e.short or e.by_name))]
     chosen = [e for e in paper.experiments if e.id == experiment_id]
     if not chosen:
         raise _unknown("experiment", target, [f"{paper.id}/{e.id}" for e in paper.experiments])

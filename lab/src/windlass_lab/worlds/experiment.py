@@ -14,7 +14,8 @@ from windlass_lab.worlds.plan import plan
 # Keys of scenarios that a testbed's file never has.
 _OF_SCENARIOS = frozenset(
     {
-        *("bottleneck", "defaults", "dumbbell", "jitter", "middleboxes", "parking_lot"),
+        *("bottleneck", "defaults", "dumbbell", "ecmp", "fat_tree", "jitter"),
+        *("leaf_spine", "middleboxes", "parking_lot"),
         *("published", "queues", "seed", "source", "udp", "until_done"),
     }
 )

@@ -46,7 +46,7 @@ _LINUX = {
 }
 # Those of the papers, which `windlass cc load new-ecn` has.
 _NEW_ECN = {"alpha_wnd": 0.9, "alpha_slp": 0.9, "beta": 16}
-_PATHS = ("links", "dumbbell", "parking_lot")
+_PATHS = ("links", "dumbbell", "parking_lot", "leaf_spine", "fat_tree")
 
 
 def controller(flow: Flow, world: str) -> str:
@@ -99,10 +99,11 @@ def _topology_problems(outline: Outline) -> Iterator[str]:
 
 def _path_problems(outline: Outline, key: str) -> Iterator[str]:
     path = outline.table(key)
-    if isinstance(path.get("loss"), Mapping):
+    loss = path.get("loss")
+    if isinstance(loss, Mapping) and "packets" in loss:
         text = "simulator only: a kernel's run has other packets than the ordinals are of"
         yield outline.message(f"{key}.loss", text)
-    for name in ("reorder", "bleach_ecn"):
+    for name in ("reorder", "bleach_ecn", "handovers"):
         if path.get(name):
             yield outline.message(
                 f"{key}.{name}", "simulator only: `windlass link` has no such key"

@@ -16,7 +16,10 @@ from windlass_lab.worlds.outline import Link, Outline
 _FORWARD, _BACKWARD = "forward", "backward"
 # The keys that a direction has where it says nothing else, and all that `windlass link` knows.
 _BOTH_WAYS = ("rate", "delay", "queue", "device_queue")
-_PATH_KEYS = (*_BOTH_WAYS, "loss", "policer", "shaper", "outages", "aggregation")
+_PATH_KEYS = (
+    *_BOTH_WAYS,
+    *("loss", "policer", "shaper", "outages", "wifi_jitter", "aggregation"),
+)
 _HOSTS_OF_A_BYTE = 250
 _HEADER_BYTES = 40
 _MTU = 1500

@@ -377,7 +377,8 @@ def columns(stack: str) -> tuple[str, str]:
 class Experiment:
     """One figure, table or section of a paper; the report has them by `chapter`.
 
-    A `short` one is what others are in short: it runs if asked for by name, or `--quick`.
+    A `short` one is what others are in short: it runs if asked for by name, or `--quick`. One that
+    is `by_name` runs if asked for by name alone: it takes longer than the paper's others together.
     `first_result` is the day on which a result of it was first known.
     """
 
@@ -402,6 +403,7 @@ class Experiment:
     tables: Sequence["PowerTable | ServersTable"] = ()
     reading: str = ""
     short: bool = False
+    by_name: bool = False
 
     @property
     def named(self) -> Mapping[str, NamedCase]:
