@@ -31,8 +31,13 @@ pub(super) fn rows(result: &Value) -> Value {
             row(format!("{name} RTT"), &flow["rtt_samples_ms"]),
         ]
     });
-    let udp = items(&result["udp"])
-        .map(|flow| row(format!("{} in queues", text(&flow["name"])), &flow["queue_delay_ms"]));
+    let udp = items(&result["udp"]).flat_map(|flow| {
+        let name = text(&flow["name"]);
+        [
+            row(format!("{name} in queues"), &flow["queue_delay_ms"]),
+            row(format!("{name} frames"), &flow["media"]["frame_delay_ms"]),
+        ]
+    });
     queues.chain(flows).chain(udp).flatten().collect()
 }
 

@@ -105,6 +105,8 @@ const UDP: &[Column] = &[
     ELSEWHERE,
     POLICED,
     LOST,
+    ("frames", &["media", "frames"], 0),
+    ("missed\nshare", &["media", "miss_ratio"], 4),
 ];
 
 const QUEUES: &[Column] = &[
