@@ -72,7 +72,7 @@ fn source(keys: SourceKeys) -> Source {
     Source { paper, section, table, figure, note }
 }
 
-/// At least a millisecond and a millionth of the duration: more figures than that nobody reads.
+/// At least a millisecond and a millionth of the duration, which bounds the size of a summary.
 fn interval(keys: &ScenarioKeys, context: &mut Context) -> Option<Span> {
     let interval = keys.interval.as_ref()?;
     let least = Span::from_millis(1).max(keys.duration.value / 1_000_000);

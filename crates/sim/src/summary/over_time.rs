@@ -9,7 +9,7 @@ use windlass_base::{Span, Time};
 /// The index from which on rates count as equal.
 const FAIR: f64 = 0.95;
 
-/// Rates and fairness in intervals of equal length, from time 0 on. What is left behind the last whole one
+/// Rates and fairness in intervals of equal length, from time 0 on. A shorter one at the end
 /// does not count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OverTime {
