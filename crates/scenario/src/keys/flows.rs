@@ -25,7 +25,7 @@ keys! {
         /// When the application stops writing. Default: never.
         stop: Option<Located<Span>>,
         /// Amount and timing of the data that the application writes. Default: bulk.
-        app: Option<AppKeys>,
+        app: Option<Located<AppKeys>>,
         #flatten tcp: TcpKeys,
     }
 }

@@ -1,16 +1,16 @@
 //! TCP flows and UDP sources: expands `count` and "each", finds their ends in the topology, and
 //! checks their times.
 
+use super::apps;
 use super::tcp;
 use super::topology::Topology;
 use super::traffic;
-use crate::app::AppKeys;
 use crate::keys::{CodepointKeys, FlowKeys, UdpKeys};
 use crate::names::look_up;
 use crate::registry::Context;
 use windlass_base::{Ecn, Span};
 use windlass_keys::{Located, Location, Name};
-use windlass_sim::model::{Flow, NodeId, TcpApp, UdpFlow};
+use windlass_sim::model::{Flow, NodeId, UdpFlow};
 
 /// More than any experiment needs. Bounds the memory that a mistyped count can take.
 const MAX_FLOWS: usize = 100_000;
@@ -61,6 +61,7 @@ fn group(
     let options = tcp::options(&keys.tcp, context);
     let ends = ends_of_group(keys, topology, context)?;
     let options = options?;
+    let app = apps::app(keys.app.as_ref(), index, &options.sender, topology, context)?;
     let base = keys.name.as_ref().map_or(format!("flow{}", index + 1), |name| name.value.0.clone());
     let alone = ends.len() == 1;
     let start = keys.start.as_ref().map_or(Span::ZERO, |start| start.value);
@@ -75,7 +76,7 @@ fn group(
         handshake: options.handshake,
         start: start + step * index as u64,
         stop: keys.stop.as_ref().map(|stop| stop.value),
-        app: keys.app.as_ref().map_or(TcpApp::Bulk, AppKeys::app),
+        app: app.clone(),
     };
     Some(ends.iter().enumerate().map(flow).collect())
 }

@@ -85,7 +85,7 @@ fn one_clear_message_for_each_mistake() {
         (
             "profile = \"rfc5681\"",
             "max_ssthresh = \"0 segments\"",
-            "x.toml:6:16: defaults.max_ssthresh: expected from 1 to 4294967295 segments",
+            "x.toml:6:16: flows.0.max_ssthresh: expected from 1 to 4294967295 segments",
         ),
         (
             "profile = \"rfc5681\"",

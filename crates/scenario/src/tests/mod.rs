@@ -6,6 +6,7 @@ use windlass_base::Ecn;
 use windlass_keys::Choice;
 use windlass_sim::Scenario;
 
+mod apps;
 mod bad_input;
 mod fabrics;
 mod outline;

@@ -101,9 +101,8 @@ impl Completions {
         self.failed += u64::from(begun >= self.steady_from);
     }
 
-    /// The classes that have transfers, by number.
-    pub(crate) fn classes(&self) -> impl Iterator<Item = (usize, &Class)> {
-        let classes = self.classes.iter().enumerate();
-        classes.filter_map(|(number, class)| Some((number, &**class.as_ref()?)))
+    /// A class by its number; `None`: it has no transfers.
+    pub(crate) fn class(&self, number: usize) -> Option<&Class> {
+        self.classes[number].as_deref()
     }
 }

@@ -21,7 +21,7 @@ pub struct Completions {
     /// All completed transfers; left out without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub all: Option<Times>,
-    /// By size, smallest first; a class without transfers is left out.
+    /// By size, smallest first.
     pub classes: Vec<SizeClass>,
 }
 
@@ -75,10 +75,11 @@ impl Times {
 
 impl Completions {
     pub(super) fn new(record: &Record) -> Completions {
-        let classes: Vec<SizeClass> =
-            record.classes().map(|(number, class)| size_class(number, class)).collect();
+        let none = Class::default();
+        let of = |number| size_class(number, record.class(number).unwrap_or(&none));
+        let classes: Vec<SizeClass> = (0..=CLASS_BOUNDS.len()).map(of).collect();
         let (mut times, mut slowdowns) = (Sketch::default(), Sketch::default());
-        for (_, class) in record.classes() {
+        for class in (0..=CLASS_BOUNDS.len()).filter_map(|number| record.class(number)) {
             times.merge(&class.times);
             slowdowns.merge(&class.slowdowns);
         }
@@ -120,5 +121,6 @@ pub(crate) fn barriers(scenario: &Scenario, barriers: &[Barrier]) -> Vec<Barrier
             round_ms: lengths.distribution(),
         }
     };
-    barriers.iter().enumerate().map(summary).collect()
+    let all = barriers.iter().enumerate().map(summary);
+    all.filter(|barrier| !barrier.flows.is_empty()).collect()
 }

@@ -1,6 +1,7 @@
 //! `windlass sim`.
 
-pub(crate) mod args;
+pub(crate) mod applications;
+mod args;
 mod batch;
 mod chaos;
 mod check;

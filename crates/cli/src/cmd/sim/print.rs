@@ -1,6 +1,7 @@
 //! The figures of a run as tables for people. It reads the same JSON that `--json` prints, so that
 //! single runs and replicates look alike: a figure is a number or `{"mean", "sd"}`.
 
+use super::applications;
 use super::column::Column;
 use super::delays;
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
@@ -16,6 +17,9 @@ pub(super) fn report(document: &Document, result: &Value) -> String {
         parts.extend(table(rows, columns));
     }
     parts.extend(table(&delays::rows(result), delays::COLUMNS));
+    parts.extend(
+        applications::tables(result).iter().filter_map(|(rows, columns)| table(rows, columns)),
+    );
     parts.push(totals(result));
     parts.extend(warnings(&result["warnings"]));
     parts.join("\n\n")
