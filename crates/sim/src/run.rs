@@ -309,7 +309,7 @@ fn send_udp<R: Recorder>(
         hop: network.first_hop(flow, number, false),
         wire_bytes,
         waited: Span::ZERO,
-        run: InFlight::udp(source.ecn, frame),
+        run: InFlight::run_of_udp(source.ecn, frame),
     };
     let slot = network.transit.packets.put(packet);
     network.send(now, slot, cx);

@@ -405,7 +405,7 @@ impl Network {
         let hop = self.hop_from(chain, packet)?;
         let (to, run) = match packet.body {
             Body::Udp { frame, .. } => {
-                (Sink::udp(packet.connection), InFlight::udp(packet.ecn, frame))
+                (Sink::udp(packet.connection), InFlight::run_of_udp(packet.ecn, frame))
             }
             Body::Tcp(first) => {
                 let run = Run { first, count: 1, ecn: packet.ecn, ..Run::default() };
