@@ -50,6 +50,25 @@ def windlass(repository) -> Path:
         pytest.skip(str(error))
 
 
+TRAFFIC = """
+schema = 2
+name = "traffic"
+duration = "5s"
+interval = "500ms"
+[[flows]]
+name = "bulk"
+from = "s1"
+count = 2
+[[flows]]
+name = "web"
+from = "s1"
+app = { kind = "arrivals", arrivals = { rate = 20 }, sizes = "20kB" }
+[dumbbell]
+access = [{ delay = "1ms" }]
+bottleneck = { rate = "10Mbit/s", delay = "5ms", queue = "red" }
+"""
+
+
 @pytest.fixture
 def small(tmp_path) -> Path:
     path = tmp_path / "small.toml"
@@ -307,3 +326,22 @@ def test_the_package_loads_quickly_and_lazily():
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(AttributeError, match="no attribute 'simulat'"):
         _ = wl.simulat
+
+
+def test_transfers_and_fairness_are_plotted_where_a_run_has_them(tmp_path):
+    path = tmp_path / "traffic.toml"
+    path.write_text(TRAFFIC)
+    run = wl.simulate(path)
+    transfers = run.tables["transfers-web"]
+    completions = next(f for f in run.summary["flows"] if f["name"] == "web")["completions"]
+    assert len(transfers) == completions["completed"] > 50
+    assert "flow-web" not in run.tables
+    [row] = rows_of([("one", run)], ["completion"])
+    [panel] = row.panels
+    shares = panel.spec["data"][0]["y"]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    assert panel.spec["layout"]["xaxis"]["type"] == "log"
+    [row] = rows_of([("one", run)], ["fairness"])
+    assert all(0.3 <= value <= 1 for value in row.panels[0].spec["data"][0]["y"])
+    assert {"completion", "fairness", "rate"} <= {name for name, *_ in kept([("one", run)])}

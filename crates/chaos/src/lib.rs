@@ -1,7 +1,7 @@
 //! Deterministic simulation testing of the TCP engine.
 //!
 //! A seed stands for a random path (losses, bursts of them, duplicates, reordering, corruption,
-//! ECN marks, changes of delay, blackouts, a slow link), two ends with random options, controllers
+//! ECN marks, changes of delay, jitter of Wi-Fi, blackouts, a slow link), two ends with random options, controllers
 //! and buffers, and two applications that write, read, stall, close and abort. While the
 //! connection lives, everything that TCP promises is checked; a seed that breaks a promise breaks
 //! it again, exactly, whenever it is run.

@@ -93,12 +93,13 @@ impl Path {
 
     fn delayed(&mut self, sent: Time) -> Time {
         let jitter = Span::from_nanos(self.rng.below(self.setup.jitter.as_nanos() + 1));
-        let base = sent + self.setup.delay_at(sent) + jitter;
+        let wifi = self.setup.wifi_jitter.as_ref().map(|wifi| wifi.draw(sent, &mut self.rng));
+        let base = sent + self.setup.delay_at(sent) + jitter + wifi.unwrap_or_default();
         match self.setup.reorder {
             Some((share, longest)) if self.rng.chance(share) => {
                 base + Span::from_nanos(self.rng.below(longest.as_nanos()))
             }
-            _ => self.arrival(base, self.setup.in_order),
+            _ => self.arrival(base, self.setup.in_order || wifi.is_some()),
         }
     }
 

@@ -24,7 +24,8 @@ pub struct FlowPlots {
     pub name: String,
     /// Payload of a segment in bytes.
     pub mss_bytes: u32,
-    /// The congestion window in packets; each value holds until the next.
+    /// The congestion window in packets; each value holds until the next. Empty for flows with several
+    /// connections at a time, which have no window of their own.
     pub cwnd_packets: Curve,
     /// Payload on the last link to the receiver in Mbit/s, retransmissions included, the mean over each of
     /// equal spans of time.
@@ -62,7 +63,7 @@ pub(crate) struct Resolution {
     pub(crate) rate_spans: usize,
 }
 
-/// Puts a run's results together. `tables` are those of flows, then those of queues.
+/// Puts a run's results together.
 pub(crate) fn outcome(
     summary: Summary,
     tables: &[Table],
@@ -70,20 +71,32 @@ pub(crate) fn outcome(
     resolution: Resolution,
 ) -> Outcome {
     let end = summary.duration_s;
-    let (flows, queues) = tables.split_at(records.len());
-    let flows = flows.iter().zip(records).map(|(table, record)| FlowPlots {
-        name: table.name.trim_start_matches("flow-").to_owned(),
-        mss_bytes: record.mss_bytes,
-        cwnd_packets: curve(table, "cwnd_packets", end, resolution),
-        rate_mbit_per_s: rates(&record.received, end, resolution),
-        rtt_ms: thinned(&record.rtt_ms.time_s, &record.rtt_ms.value, end, resolution),
+    let flows = summary.flows.iter().zip(records).map(|(flow, record)| {
+        let table = format!("flow-{}", flow.name);
+        let table = tables.iter().find(|found| found.name == table);
+        FlowPlots {
+            name: flow.name.clone(),
+            mss_bytes: record.mss_bytes,
+            cwnd_packets: table
+                .map(|table| curve(table, "cwnd_packets", end, resolution))
+                .unwrap_or_default(),
+            rate_mbit_per_s: rates(&record.received, end, resolution),
+            rtt_ms: thinned(&record.rtt_ms.time_s, &record.rtt_ms.value, end, resolution),
+        }
     });
-    let queues = queues.iter().map(|table| QueuePlots {
-        name: table.name.trim_start_matches("queue-").to_owned(),
+    let flows = flows.collect();
+    let queues = tables.iter().filter_map(|table| Some((table, queue_name(table)?)));
+    let queues = queues.map(|(table, name)| QueuePlots {
+        name: name.to_owned(),
         packets: curve(table, "queue_packets", end, resolution),
         average_packets: curve(table, "average_queue", end, resolution),
     });
-    Outcome { flows: flows.collect(), queues: queues.collect(), summary }
+    Outcome { flows, queues: queues.collect(), summary }
+}
+
+/// `LINK-forward` or `LINK-backward`; `None` for tables of other things.
+fn queue_name(table: &Table) -> Option<&str> {
+    table.name.strip_prefix("queue-")
 }
 
 fn rates(received: &Samples, end: f64, resolution: Resolution) -> Vec<f64> {

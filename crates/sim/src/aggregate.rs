@@ -18,9 +18,12 @@ const CONSTANT: [&str; 7] = [
     "below_bytes",
 ];
 
+/// Lists of samples, whose positions mean nothing.
+const POOLED: [&str; 1] = ["completion_s"];
+
 /// One object with the summaries' keys, in which each figure is `{"mean", "sd"}`: its mean over the
 /// replicates and the sample standard deviation (0 for a single replicate). `seed` becomes `seeds`;
-/// lists of numbers, which may differ in length, are pooled; a figure that some replicates lack is
+/// lists of samples, which may differ in length, are pooled, others averaged by position; a figure that some replicates lack is
 /// averaged over the others. `null` without summaries.
 pub fn aggregate(summaries: &[Summary]) -> Value {
     let values: Vec<Value> = summaries.iter().map(|summary| json!(summary)).collect();
@@ -40,7 +43,7 @@ fn merge(key: &str, values: &[&Value]) -> Value {
         Some(first @ Value::Number(_)) if is_constant(key, &present) => (*first).clone(),
         Some(Value::Number(_)) => mean_and_sd(&present),
         Some(Value::Object(first)) => merge_objects(first, &present),
-        Some(Value::Array(_)) => merge_arrays(&present),
+        Some(Value::Array(_)) => merge_arrays(key, &present),
         Some(first) => (*first).clone(),
     }
 }
@@ -57,9 +60,9 @@ fn merge_objects(first: &Map<String, Value>, values: &[&Value]) -> Value {
     first.keys().map(of_key).collect()
 }
 
-fn merge_arrays(arrays: &[&Value]) -> Value {
+fn merge_arrays(key: &str, arrays: &[&Value]) -> Value {
     let arrays: Vec<&Vec<Value>> = arrays.iter().filter_map(|value| value.as_array()).collect();
-    if arrays.iter().any(|array| array.first().is_some_and(Value::is_number)) {
+    if POOLED.contains(&key) {
         return arrays.into_iter().flatten().cloned().collect();
     }
     let longest = arrays.iter().map(|array| array.len()).max().unwrap_or(0);

@@ -24,6 +24,9 @@ pub struct Scenario {
     pub until_done: bool,
     /// The steady window begins here and lasts to the end.
     pub steady_from: Span,
+    /// The summary has rates and fairness over time, in intervals of this length, above zero; `None`: it
+    /// has not.
+    pub interval: Option<Span>,
     /// Added to every start time: a uniform draw from 0 to this.
     pub jitter: Span,
     /// Names of hosts and routers.

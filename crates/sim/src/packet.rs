@@ -85,7 +85,7 @@ pub(crate) struct InFlight {
 
 impl InFlight {
     /// The segment of a UDP packet.
-    pub(crate) fn udp(ecn: Ecn, frame: u64) -> Run {
+    pub(crate) fn run_of_udp(ecn: Ecn, frame: u64) -> Run {
         Run { ecn, stream_offset: frame, ..Run::default() }
     }
 

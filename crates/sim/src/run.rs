@@ -155,6 +155,7 @@ impl<S: Deref<Target = Scenario>> Simulation<S> {
         for (number, flow) in self.records.flows.iter_mut().enumerate() {
             flow.finish(end);
             flow.application = self.hosts.figures(number, end);
+            flow.finished = self.hosts.is_finished(number);
         }
         for (source, record) in self.udp.iter().zip(&mut self.records.udp) {
             if let Some(media) = &mut record.media {
@@ -276,11 +277,15 @@ fn records(scenario: &Scenario, network: &Network, sources: &[UdpSource]) -> Rec
             .then(|| Box::new(Completions::new(steady_from, network.idle_path(scenario, number)))),
         ..FlowRecord::new(steady_from)
     };
+    let mut flows: Vec<FlowRecord> = (0..).zip(&scenario.flows).map(flow).collect();
+    if let Some(interval) = scenario.interval {
+        flows.iter_mut().for_each(|flow| flow.count_intervals(interval));
+    }
     let udp_record =
         |(flow, source): (&UdpFlow, &UdpSource)| UdpRecord::new(flow, source.start, steady_from);
     Records {
         bottleneck: Some(scenario.bottleneck),
-        flows: (0..).zip(&scenario.flows).map(flow).collect(),
+        flows,
         traffic: vec![Traffic::default(); tcp + udp],
         udp: scenario.udp.iter().zip(sources).map(udp_record).collect(),
         unfinished: tcp,
@@ -304,7 +309,7 @@ fn send_udp<R: Recorder>(
         hop: network.first_hop(flow, number, false),
         wire_bytes,
         waited: Span::ZERO,
-        run: InFlight::udp(source.ecn, frame),
+        run: InFlight::run_of_udp(source.ecn, frame),
     };
     let slot = network.transit.packets.put(packet);
     network.send(now, slot, cx);

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use windlass_base::Time;
-use windlass_sim::model::{LinkDirection, NodeId};
+use windlass_sim::model::{LinkDirection, NodeId, TcpApp};
 use windlass_sim::packet::{Address, Packet};
 use windlass_sim::{Middlebox, Recorder, Scenario, Simulation, run};
 
@@ -71,7 +71,7 @@ fn checked_choices(scenario: &Scenario, seed: u64) -> BTreeMap<(u32, bool, NodeI
         if !ups.contains(&link) {
             continue;
         }
-        let number = u128::from(hash(seed, switch, &packet)) * ups.len() as u128 >> 64;
+        let number = (u128::from(hash(seed, switch, &packet)) * ups.len() as u128) >> 64;
         assert_eq!(link, ups[number as usize], "{packet:?}");
         choices.insert((packet.connection, packet.reverse, switch), link);
     }
@@ -179,9 +179,7 @@ fn middleboxes_leave_packets_on_their_paths() {
     }
 }
 
-/// 64 hosts send 64 kB each to one. Its link, with room for all that comes, is busy from the first segment to the last.
-#[test]
-fn an_incast_takes_the_time_of_its_bytes_on_the_receivers_link() {
+fn incast() -> Scenario {
     let text = r#"
 schema = 2
 name = "incast"
@@ -195,13 +193,36 @@ hosts_per_leaf = 13
 access = { rate = "10Gbit/s", delay = "2us", queue = { kind = "droptail", limit = "10000 packets" } }
 fabric = { rate = "40Gbit/s", delay = "2us", queue = { kind = "droptail", limit = "10000 packets" } }
 "#;
-    let document = windlass_scenario::from_toml("incast.toml", text, &[]).expect("a scenario");
-    assert_eq!(document.scenario.flows.len(), 64);
-    let summary = run(&document.scenario, 1, &mut ()).expect("a sound scenario");
+    windlass_scenario::from_toml("incast.toml", text, &[]).expect("a scenario").scenario
+}
+
+/// 64 hosts send 64 kB each to one. Its link, with room for all that comes, is busy from the first
+/// segment to the last.
+#[test]
+fn an_incast_takes_the_time_of_its_bytes_on_the_receivers_link() {
+    let scenario = incast();
+    assert_eq!(scenario.flows.len(), 64);
+    let summary = run(&scenario, 1, &mut ()).expect("a sound scenario");
     assert_eq!(summary.drops, 0);
     let transfers = summary.flows.iter().flat_map(|flow| &flow.transfers);
     let last = transfers.flat_map(|transfers| &transfers.completion_s).fold(0.0, |a, b| b.max(a));
     // 45 segments with 52 bytes of headers, at 10 Gbit/s.
     let expected = 64.0 * (64_000.0 + 45.0 * 52.0) * 8.0 / 10e9;
     assert!((last / expected - 1.0).abs() < 0.02, "{last} s, not {expected} s");
+}
+
+/// A middlebox on any node turns early delivery off.
+#[test]
+fn early_delivery_changes_nothing_but_the_number_of_events() {
+    let mut scenario = incast();
+    scenario.duration = windlass_base::Span::from_millis(4);
+    // A sender that has closed gets no packet early.
+    scenario.flows.iter_mut().for_each(|flow| flow.app = TcpApp::Bulk);
+    let early = run(&scenario, 1, &mut ()).expect("a sound scenario");
+    let mut simulation = Simulation::new(&scenario, 1).expect("a sound scenario");
+    simulation.add_middlebox(scenario.node("h9").expect("its name"), Counter(Rc::default()));
+    let mut late = simulation.run(&mut ());
+    assert!(early.events < late.events, "{} and {} events", early.events, late.events);
+    late.events = early.events;
+    assert_eq!(early, late);
 }

@@ -120,6 +120,7 @@ impl Setup {
         let wild = rng.chance(0.85);
         let mut paths = [(); 2].map(|()| PathSetup::draw(&mut rng, start, wild));
         draw_for_accurate(&mut accurate, &configs, &mut paths, wild);
+        draw_wifi_jitter(&mut Rng::fork(seed, 8), &mut paths, start, wild);
         let legs = match proxies.is_empty() {
             true => vec![paths],
             false => proxy::legs(&mut proxy_rng, start, &proxies, paths),
@@ -148,6 +149,13 @@ impl Setup {
 fn draw_for_accurate(rng: &mut Rng, ends: &[Config; 2], paths: &mut [PathSetup; 2], wild: bool) {
     if ends.iter().any(config::is_accurate) {
         paths.iter_mut().for_each(|path| path.draw_for_accurate(rng, wild));
+    }
+}
+
+/// Jitter of Wi-Fi. Its stream is its own, so that what a seed draws beside it does not change with it.
+fn draw_wifi_jitter(rng: &mut Rng, paths: &mut [PathSetup; 2], start: Time, wild: bool) {
+    if wild {
+        paths.iter_mut().for_each(|path| path.draw_wifi_jitter(rng, start));
     }
 }
 

@@ -3,6 +3,7 @@
 use super::spread;
 use core::ops::Range;
 use windlass_base::{BitRate, Rng, Span, Time};
+use windlass_link_model::{Steps, WifiJitter};
 
 /// One direction of the path.
 #[derive(Clone, Debug)]
@@ -10,6 +11,8 @@ pub(crate) struct PathSetup {
     pub(crate) delay: Span,
     /// The largest additional delay. Each packet draws its own.
     pub(crate) jitter: Span,
+    /// Jitter of Wi-Fi besides, behind which packets keep their order.
+    pub(crate) wifi_jitter: Option<WifiJitter>,
     /// No packet overtakes another, whatever the jitter.
     pub(crate) in_order: bool,
     pub(crate) loss: f64,
@@ -59,6 +62,7 @@ impl PathSetup {
         PathSetup {
             delay,
             jitter: Span::ZERO,
+            wifi_jitter: None,
             in_order: true,
             loss: 0.0,
             bursts: None,
@@ -72,6 +76,18 @@ impl PathSetup {
             delay_changes: Vec::new(),
             blackouts: Vec::new(),
         }
+    }
+
+    /// Jitter of Wi-Fi, whose target changes once.
+    pub(super) fn draw_wifi_jitter(&mut self, rng: &mut Rng, start: Time) {
+        if !rng.chance(0.1) {
+            return;
+        }
+        let mut target = || Span::from_micros(spread(rng, 100, 120_000));
+        let targets = [target(), target()];
+        let changes = start + Span::from_micros(spread(rng, 1000, 60_000_000));
+        let steps = vec![(Span::ZERO, targets[0]), (changes - Time::ZERO, targets[1])];
+        self.wifi_jitter = Steps::new(steps, None).ok().map(WifiJitter::new);
     }
 
     /// Marks for AccECN to count, also on a path that is clean otherwise; on others middleboxes, too.
@@ -160,7 +176,8 @@ impl PathSetup {
         let base = self.delay_changes.iter().map(|(_, delay)| *delay).max().unwrap_or_default();
         let held = self.reorder.map_or(Span::ZERO, |(_, longest)| longest);
         let queued = self.link.map_or(Span::ZERO, |_| Span::from_secs(2));
-        base.max(self.delay) + self.jitter + held + queued
+        let wifi = self.wifi_jitter.as_ref().map_or(Span::ZERO, |_| WifiJitter::MAX);
+        base.max(self.delay) + self.jitter + wifi + held + queued
     }
 
     /// It delays by a constant and does nothing else.
@@ -175,6 +192,7 @@ impl PathSetup {
             && !self.strips_accecn
             && self.link.is_none()
             && self.jitter.is_zero()
+            && self.wifi_jitter.is_none()
             && self.delay_changes.is_empty()
             && self.blackouts.is_empty()
     }

@@ -43,6 +43,8 @@ keys! {
         until_done: Option<bool>,
         /// The steady window begins here and lasts to the end. Default: the whole run.
         steady_from: Option<Located<Span>>,
+        /// The summary has rates and fairness over time, in intervals of this length. Default: it has not.
+        interval: Option<Located<Span>>,
         /// Seed of the random stream unless the command line gives one. Default: 1.
         seed: Option<u64>,
         /// Upper bound of a uniform draw that is added to every start time. Default: none.

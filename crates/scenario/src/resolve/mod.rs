@@ -31,6 +31,7 @@ pub(crate) fn document(mut keys: ScenarioKeys, context: &mut Context) -> Option<
         context.wrong_at(&keys.duration.location, "expected a time above zero".into());
     }
     let steady_from = steady_from(&keys, context);
+    let interval = interval(&keys, context);
     queues::check_names(keys.queues.as_mut(), context);
     let queues = Queues::new(keys.queues.as_ref(), context);
     let topology = Topology::new(&keys, &queues, context)?;
@@ -52,6 +53,7 @@ pub(crate) fn document(mut keys: ScenarioKeys, context: &mut Context) -> Option<
         duration,
         until_done: keys.until_done.unwrap_or(false),
         steady_from,
+        interval,
         jitter: keys.jitter.unwrap_or(Span::ZERO),
         ecmp: keys.ecmp.unwrap_or(keys.leaf_spine.is_some() || keys.fat_tree.is_some()),
         bottleneck: topology.bottleneck,
@@ -68,6 +70,17 @@ pub(crate) fn document(mut keys: ScenarioKeys, context: &mut Context) -> Option<
 fn source(keys: SourceKeys) -> Source {
     let SourceKeys { paper, section, table, figure, note } = keys;
     Source { paper, section, table, figure, note }
+}
+
+/// At least a millisecond and a millionth of the duration, which bounds the size of a summary.
+fn interval(keys: &ScenarioKeys, context: &mut Context) -> Option<Span> {
+    let interval = keys.interval.as_ref()?;
+    let least = Span::from_millis(1).max(keys.duration.value / 1_000_000);
+    if interval.value < least {
+        let message = format!("expected at least {least}, found {}", interval.value);
+        context.wrong_at(&interval.location, message);
+    }
+    Some(interval.value)
 }
 
 fn steady_from(keys: &ScenarioKeys, context: &mut Context) -> Span {

@@ -10,6 +10,6 @@ mod writer;
 
 pub(crate) use barrier::Barrier;
 pub(crate) use program::{Action, Carries, Exchange, Figures, PageLoads};
-pub(crate) use tcp::Sources;
+pub(crate) use tcp::{Sources, TcpSource};
 pub(crate) use udp::{UdpPacket, UdpSource};
 pub(crate) use writer::Writer;

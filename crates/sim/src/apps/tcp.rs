@@ -124,6 +124,11 @@ impl TcpSource {
         &mut self.orders.rng
     }
 
+    /// Whether the application has done all that it ever will.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished
+    }
+
     /// Figures of the application up to the end of the run, if it has some of its own.
     pub(crate) fn figures(&self, end: Time) -> Option<Figures> {
         self.program.figures(end)

@@ -6,7 +6,7 @@ mod endpoint;
 mod open;
 mod pair;
 
-use crate::apps::{Action, Barrier, Carries, Figures, Sources};
+use crate::apps::{Action, Barrier, Carries, Figures, Sources, TcpSource};
 use crate::event::Event;
 use crate::model::{Flow, Scenario};
 use crate::network::Network;
@@ -146,6 +146,11 @@ impl Hosts {
     /// Figures of a flow's application up to the end of the run, if it has some of its own.
     pub(crate) fn figures(&self, flow: usize, end: Time) -> Option<Figures> {
         self.sources.get(flow)?.figures(end)
+    }
+
+    /// Whether a flow's application has done all that it ever will.
+    pub(crate) fn is_finished(&self, flow: usize) -> bool {
+        self.sources.get(flow).is_some_and(TcpSource::is_finished)
     }
 
     /// The barriers of the applications, by number.

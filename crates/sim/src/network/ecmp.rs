@@ -14,8 +14,10 @@ pub(super) struct Ecmp {
     seed: u64,
     /// The costs to each node that was asked for.
     costs: BTreeMap<NodeId, Vec<Option<Cost>>>,
-    /// Where the path of these channels begins.
-    begins: BTreeMap<Box<[u32]>, u32>,
+    /// Where the path of these channels begins, without and with early delivery to its destination.
+    begins: [BTreeMap<Box<[u32]>, u32>; 2],
+    /// For each flow, forward and back: whether packets are delivered early to their destination.
+    early: Vec<[bool; 2]>,
     /// Spare room for the channels of a path.
     channels: Vec<u32>,
 }
@@ -23,22 +25,38 @@ pub(super) struct Ecmp {
 impl Ecmp {
     /// The hashes differ by the `seed`.
     pub(super) fn new(seed: u64) -> Ecmp {
-        Ecmp { seed, costs: BTreeMap::new(), begins: BTreeMap::new(), channels: Vec::new() }
+        let (costs, begins, early, channels) = Default::default();
+        Ecmp { seed, costs, begins, early, channels }
     }
 
-    /// Where the path of packets from `source` to `destination` begins. There must be one.
+    /// Allows early delivery to the destinations of these flows, forward and back.
+    pub(super) fn allow_early_delivery(&mut self, early: Vec<[bool; 2]>) {
+        self.early = early;
+    }
+
+    /// Forbids early delivery everywhere.
+    pub(super) fn forbid_early_delivery(&mut self) {
+        self.early.fill([false; 2]);
+    }
+
+    /// Where the path of packets of a flow from `source` to `destination` begins. There must be one.
     pub(super) fn path(
         &mut self,
         routes: &mut Routes,
-        source: Address,
-        destination: Address,
+        (flow, reverse): (u32, bool),
+        [source, destination]: [Address; 2],
     ) -> u32 {
         self.choose(routes.graph(), source, destination);
-        if let Some(begin) = self.begins.get(&self.channels[..]) {
+        let early = self.early[flow as usize][usize::from(reverse)];
+        let begins = &mut self.begins[usize::from(early)];
+        if let Some(begin) = begins.get(&self.channels[..]) {
             return *begin;
         }
         let begin = routes.add_channels(&self.channels);
-        self.begins.insert(self.channels[..].into(), begin);
+        if let Some(last) = routes.last_hop(begin).filter(|_| early) {
+            routes.deliver_early_at(last);
+        }
+        begins.insert(self.channels[..].into(), begin);
         begin
     }
 
@@ -88,5 +106,5 @@ fn mix(state: u64) -> u64 {
 
 /// One of `count`, all equally likely: the share of the hash in its range.
 fn choice(hash: u64, count: usize) -> usize {
-    (u128::from(hash) * count as u128 >> 64) as usize
+    ((u128::from(hash) * count as u128) >> 64) as usize
 }

@@ -77,10 +77,7 @@ impl Network {
             network.paths.push([path, back]);
             network.transit.hosts.push([from, to]);
         }
-        // A channel's feeders are known only where a flow has one path.
-        if network.ecmp.is_none() {
-            network.allow_early_delivery(scenario);
-        }
+        network.allow_early_delivery(scenario);
         Ok(network)
     }
 
@@ -88,10 +85,14 @@ impl Network {
     fn allow_early_delivery(&mut self, scenario: &Scenario) {
         let Network { routes, paths, channels, .. } = self;
         let can_deliver_early = |channel: u32| channels[channel as usize].can_deliver_early();
-        routes.allow_early_delivery(paths.as_flattened(), can_deliver_early);
+        // A channel's feeders are known only where a flow has one path.
+        if !scenario.ecmp {
+            routes.allow_early_delivery(paths.as_flattened(), can_deliver_early);
+        }
         let receiver_acts =
             |flow: usize| scenario.flows.get(flow).is_some_and(|flow| flow.app.receiver_acts());
         let early = EarlyDelivery::new(routes, paths, receiver_acts, channels.len());
+        let mut allowed = vec![[false; 2]; paths.len()];
         for (flow, path) in paths.iter().enumerate() {
             let (forward, back) = match scenario.flows.get(flow) {
                 Some(flow) if flow.app.receiver_acts() => (Destination::Other, Destination::Other),
@@ -101,16 +102,26 @@ impl Network {
                 Some(_) => (Destination::Receiver, Destination::Other),
                 None => (Destination::UdpSink, Destination::Other),
             };
-            for (path, answers, destination) in
-                [(path[0], path[1], forward), (path[1], path[0], back)]
+            for (way, (path, answers, destination)) in
+                [(path[0], path[1], forward), (path[1], path[0], back)].into_iter().enumerate()
             {
                 if let Some(last) = routes.last_hop(path)
                     && routes.channel(last).is_some_and(can_deliver_early)
                     && early.is_possible(routes, path, answers, destination)
                 {
                     routes.deliver_early_at(last);
+                    allowed[flow][way] = true;
                 }
             }
+        }
+        if let Some(ecmp) = &mut self.ecmp {
+            // All paths between two hosts with a single link each have the first and the last channel in
+            // common, which no other path crosses.
+            let is_leaf = |node: NodeId| routes.graph().leaving[node].len() == 1;
+            for (allowed, ends) in allowed.iter_mut().zip(&self.transit.hosts) {
+                *allowed = allowed.map(|allowed| allowed && ends.iter().all(|end| is_leaf(*end)));
+            }
+            ecmp.allow_early_delivery(allowed);
         }
     }
 
@@ -119,8 +130,8 @@ impl Network {
         match &mut self.ecmp {
             None => self.paths[flow as usize][usize::from(reverse)],
             Some(ecmp) => {
-                let [source, destination] = self.transit.ends(flow, connection, reverse);
-                ecmp.path(&mut self.routes, source, destination)
+                let ends = self.transit.ends(flow, connection, reverse);
+                ecmp.path(&mut self.routes, (flow, reverse), ends)
             }
         }
     }
@@ -168,6 +179,9 @@ impl Network {
     fn add_chain(&mut self, node: NodeId) -> usize {
         // A middlebox may send anything from its node at any time.
         self.routes.forbid_early_delivery();
+        if let Some(ecmp) = &mut self.ecmp {
+            ecmp.forbid_early_delivery();
+        }
         let mut entries = Vec::with_capacity(self.paths.len() * 2);
         for (path, hosts) in self.paths.iter().zip(&self.transit.hosts) {
             for (begin, to) in path.iter().zip(hosts.iter().rev()) {
@@ -391,7 +405,7 @@ impl Network {
         let hop = self.hop_from(chain, packet)?;
         let (to, run) = match packet.body {
             Body::Udp { frame, .. } => {
-                (Sink::udp(packet.connection), InFlight::udp(packet.ecn, frame))
+                (Sink::udp(packet.connection), InFlight::run_of_udp(packet.ecn, frame))
             }
             Body::Tcp(first) => {
                 let run = Run { first, count: 1, ecn: packet.ecn, ..Run::default() };

@@ -241,6 +241,7 @@ mod tests {
             duration: Span::ZERO,
             until_done: false,
             steady_from: Span::ZERO,
+            interval: None,
             jitter: Span::ZERO,
             nodes: (0..nodes).map(|node| node.to_string()).collect(),
             links: links.iter().map(link).collect(),

@@ -5,7 +5,7 @@ use super::delays::Delays;
 use super::mean::{Mean, Signal};
 use super::recorder::Recorder;
 use crate::apps::Figures;
-use windlass_base::Time;
+use windlass_base::{Span, Time};
 use windlass_tcp::cc::{NewEcn, TraceValue};
 use windlass_tcp::conn::Stats;
 use windlass_tcp::{Connection, Observer, TraceEvent};
@@ -26,6 +26,11 @@ pub(crate) struct FlowRecord {
     /// In packets per round trip.
     pub(crate) slope: Signal,
     pub(crate) acked: Acked,
+    pub(crate) intervals: Option<Intervals>,
+    /// When its first connection was opened.
+    pub(crate) began: Option<Time>,
+    /// At the end of the run: whether its application has done all that it ever will.
+    pub(crate) finished: bool,
     pub(crate) counts: Counts,
     pub(crate) transfers: Transfers,
     /// By size, of the applications that have transfers of many sizes.
@@ -45,6 +50,16 @@ pub(crate) struct Acked {
     pub(crate) before_steady: f64,
     steady_from: Time,
     on_earlier_connections: f64,
+    /// The end of the present interval; [`Time::MAX`] if there are none.
+    interval_end: Time,
+}
+
+/// Packets acknowledged up to the end of each interval.
+#[derive(Clone, Debug)]
+pub(crate) struct Intervals {
+    length: Span,
+    /// Of the intervals that have ended.
+    pub(crate) packets: Vec<f64>,
 }
 
 /// Sums of the connections' counters.
@@ -83,7 +98,10 @@ impl FlowRecord {
             rtt_samples: Delays::new(steady_from),
             queue_delays: Delays::new(steady_from),
             slope: Signal::new(steady_from),
-            acked: Acked { steady_from, ..Acked::default() },
+            acked: Acked { steady_from, interval_end: Time::MAX, ..Acked::default() },
+            intervals: None,
+            began: None,
+            finished: false,
             counts: Counts::default(),
             transfers: Transfers::default(),
             completions: None,
@@ -93,6 +111,7 @@ impl FlowRecord {
     }
 
     pub(crate) fn connection_started(&mut self, now: Time, connection: &Connection) {
+        self.began.get_or_insert(now);
         // Others of the flow may have agreed on theirs, with their options, already.
         if self.completions.is_none() || self.mss == 0.0 {
             self.mss = f64::from(connection.mss());
@@ -153,8 +172,25 @@ impl FlowRecord {
 
     /// Counts the time up to the end of the run.
     pub(crate) fn finish(&mut self, now: Time) {
+        self.end_intervals(now);
         for signal in [&mut self.cwnd, &mut self.srtt, &mut self.slope] {
             signal.time.advance(now);
+        }
+    }
+
+    /// Counts packets in intervals of this length.
+    pub(crate) fn count_intervals(&mut self, length: Span) {
+        self.acked.interval_end = Time::ZERO + length;
+        self.intervals = Some(Intervals { length, packets: vec![] });
+    }
+
+    /// Notes the packets at the end of each interval up to `now`.
+    #[cold]
+    fn end_intervals(&mut self, now: Time) {
+        let Some(intervals) = &mut self.intervals else { return };
+        while self.acked.interval_end <= now {
+            intervals.packets.push(self.acked.packets);
+            self.acked.interval_end += intervals.length;
         }
     }
 
@@ -178,7 +214,12 @@ impl FlowRecord {
             TraceEvent::Controller(TraceValue { name: NewEcn::SLOPE, value }) => {
                 self.slope.time.set(now, Some(value));
             }
-            TraceEvent::Acked { bytes } => self.acked.set(now, bytes as f64 / self.mss),
+            TraceEvent::Acked { bytes } => {
+                if now >= self.acked.interval_end {
+                    self.end_intervals(now);
+                }
+                self.acked.set(now, bytes as f64 / self.mss);
+            }
             _ => {}
         }
     }

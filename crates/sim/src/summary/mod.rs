@@ -6,6 +6,7 @@ mod completions;
 mod distribution;
 mod media;
 mod middlebox;
+mod over_time;
 mod rates;
 mod text;
 
@@ -16,6 +17,7 @@ pub(crate) use completions::barriers;
 pub use completions::{BarrierSummary, Completions, SizeClass, Times};
 pub use media::MediaSummary;
 pub use middlebox::{CustomCounters, MiddleboxCounters, MiddleboxSummary};
+pub use over_time::{FlowOverTime, OverTime};
 pub use text::{line, pretty};
 
 use crate::model::{Flow, LinkDirection, Scenario, UdpFlow, UdpTraffic};
@@ -85,6 +87,9 @@ pub struct Summary {
     pub udp: Vec<UdpSummary>,
     /// The bottleneck's queue, then the others between routers, in the scenario's order.
     pub queues: Vec<QueueSummary>,
+    /// Rates and fairness over time; left out where the scenario has no interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_time: Option<OverTime>,
     /// Flows whose requests wait for each other; left out where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub barriers: Vec<BarrierSummary>,
@@ -345,6 +350,7 @@ pub(crate) fn summarise(
         udp: udp_summaries(scenario, network, records, lengths),
         flows,
         queues,
+        over_time: over_time::over_time(scenario, &records.flows),
         barriers: vec![],
         middleboxes: vec![],
         warnings: warnings(scenario, network),

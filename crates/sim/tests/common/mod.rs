@@ -90,6 +90,7 @@ pub(crate) fn pair(there: Channel, back: Channel, duration: Span) -> Scenario {
         duration,
         until_done: false,
         steady_from: Span::ZERO,
+        interval: None,
         jitter: Span::ZERO,
         nodes: vec!["a".into(), "b".into()],
         links: vec![link(0, 1, there, back)],

@@ -55,7 +55,8 @@ def add(commands: argparse._SubParsersAction) -> None:
         nargs="?",
         const="",
         metavar="NAME,...",
-        help="cwnd, ssthresh, srtt, slope, acked, rate, queue, average_queue, delay "
+        help="cwnd, ssthresh, srtt, slope, acked, rate, queue, average_queue, delay, "
+        "completion (distribution of transfers' times), fairness "
         "(default: cwnd,queue); without a name, lists those that the runs have kept",
     )
     option(

@@ -9,7 +9,7 @@ from windlass_lab.core.report.panel_page import Row
 from windlass_lab.core.text.numbers import NONE, figure, table
 from windlass_lab.runs.columns import QUEUE_COLUMNS
 from windlass_lab.runs.figure import Figure
-from windlass_lab.runs.panels import QUANTITIES, RunLike, Runs, cell, curves_of, spec_of
+from windlass_lab.runs.panels import ALL_FLOWS, QUANTITIES, RunLike, Runs, cell, curves_of, spec_of
 
 _OF_FLOWS = {
     "packets_per_s.steady": "rate (packets/s)",
@@ -97,7 +97,10 @@ class Comparison:
     def _row(self, name: str) -> Row:
         title, unit = QUANTITIES[name]
         found = [{label: (x, y) for label, x, y in curves_of(name, run)} for _, run in self.runs]
-        if name not in QUEUE_COLUMNS:
+        names: list[tuple[str | None, str | None]]
+        if name == "fairness":
+            names = [(ALL_FLOWS, ALL_FLOWS)]
+        elif name not in QUEUE_COLUMNS:
             names = [pair.names for pair in self.flows()]
         else:
             # The bottleneck's queue is the first; the two worlds may name it differently.
@@ -108,9 +111,8 @@ class Comparison:
             title = f"{title}: the first {_PANELS_MAX} of {len(curves)} flows"
         curves = curves[:_PANELS_MAX]
         highest = max((max(y) for _, both in curves for _, _, y in both), default=1.0)
-        axis = f"{QUANTITIES[name][0]} ({unit})"
         panels = [
-            Panel(f"{name}-{number}", label, spec_of(both, axis, highest))
+            Panel(f"{name}-{number}", label, spec_of(name, both, highest))
             for number, (label, both) in enumerate(curves)
         ]
         return Row(name, title, unit, panels)

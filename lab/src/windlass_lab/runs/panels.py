@@ -23,8 +23,12 @@ QUANTITIES = {
     "queue": ("Queue", "packets"),
     "average_queue": ("Average queue of RED", "packets"),
     "delay": ("Delay in the queue", "ms"),
+    "completion": ("Completion times of transfers", "ms"),
+    "fairness": ("Jain's index over time", "1/n to 1"),
 }
 """The quantities that can be plotted, with title and unit."""
+ALL_FLOWS = "all flows"
+"""The name of a curve that all flows share."""
 # A panel is some 700 pixels wide, so more points than that on a curve cannot be seen.
 _POINTS = 2400
 
@@ -68,7 +72,7 @@ def _row(name: str, runs: Runs) -> Row:
     curves = [(label, found) for label, found in curves if found]
     highest = max((max(y) for _, found in curves for _, _, y in found), default=1.0)
     panels = [
-        Panel(f"{name}-{number}", label, spec_of(found, f"{title} ({unit})", highest))
+        Panel(f"{name}-{number}", label, spec_of(name, found, highest))
         for number, (label, found) in enumerate(curves)
     ]
     return Row(name, title, unit, panels)
@@ -92,8 +96,9 @@ def curves_of(name: str, run: RunLike) -> list[tuple[str, list[float], list[floa
     """Name, times and values of each flow or queue that has any; a queue that was always empty has
     none.
     """
-    if name == "rate":
-        return _rates(run)
+    others = {"rate": _rates, "completion": _completions, "fairness": _fairness}
+    if name in others:
+        return others[name](run)
     kind = "flow" if name in FLOW_COLUMNS else "queue"
     column = (FLOW_COLUMNS | QUEUE_COLUMNS)[name]
     found = []
@@ -121,6 +126,28 @@ def _rates(run: RunLike) -> list[tuple[str, list[float], list[float]]]:
     return found
 
 
+def _completions(run: RunLike) -> list[tuple[str, list[float], list[float]]]:
+    """Times of each flow's transfers in ascending order, and the share that took no longer."""
+    found = []
+    for table, frame in run.tables.items():
+        if table.startswith("transfers-") and not frame.is_empty():
+            times_ms = sorted(((frame["time_s"] - frame["begun_s"]) * 1e3).to_list())
+            shares = [(place + 1) / len(times_ms) for place in range(len(times_ms))]
+            found.append((table.removeprefix("transfers-"), *thin(times_ms, shares, _POINTS)))
+    return found
+
+
+def _fairness(run: RunLike) -> list[tuple[str, list[float], list[float]]]:
+    """Jain's index of each interval, at its end."""
+    over_time = run.summary.get("over_time")
+    if not over_time:
+        return []
+    interval_s = over_time["interval_s"]
+    index = enumerate(over_time["fairness_index"], start=1)
+    known = [(place * interval_s, value) for place, value in index if value is not None]
+    return [(ALL_FLOWS, [x for x, _ in known], [y for _, y in known])] if known else []
+
+
 def _label(flow: str, run: RunLike) -> str:
     """The name of a flow, with that of its controller."""
     entries = run.summary["flows"]
@@ -128,8 +155,18 @@ def _label(flow: str, run: RunLike) -> str:
     return f"{flow} ({controller})" if controller and controller not in flow else flow
 
 
-def spec_of(curves: Sequence[tuple[str, list, list]], axis: str, highest: float) -> dict:
-    """A plot of curves over time: label, times and values of each."""
+def spec_of(name: str, curves: Sequence[tuple[str, list, list]], highest: float) -> dict:
+    """A plot of curves: label, x and y of each. It is over time, but for distributions."""
+    title, unit = QUANTITIES[name]
+    axis = f"{title} ({unit})"
+    if name == "completion":
+        spec = _over_time(curves, "share of transfers", highest)
+        spec["layout"]["xaxis"] = {"title": {"text": axis}, "type": "log"}
+        return spec
+    return _over_time(curves, axis, highest)
+
+
+def _over_time(curves: Sequence[tuple[str, list, list]], axis: str, highest: float) -> dict:
     data = []
     for index, (label, x, y) in enumerate(curves):
         trace = line(label, index, x, y)

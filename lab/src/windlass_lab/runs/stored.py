@@ -19,7 +19,8 @@ def read(folder: str | Path) -> Run:
     tables = {
         path.stem: _table(path)
         for path in sorted(folder.iterdir())
-        if path.suffix in {".csv", ".parquet"} and path.stem.startswith(("flow-", "queue-"))
+        if path.suffix in {".csv", ".parquet"}
+        and path.stem.startswith(("flow-", "transfers-", "queue-"))
     }
     return Run(summary, tables)
 
