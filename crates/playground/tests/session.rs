@@ -103,3 +103,20 @@ fn a_trace_in_a_file_is_a_problem_and_no_crash() {
     let problems = Session::new(text, false).expect_err("there are no files beside the text");
     assert!(problems[0].message.to_string().contains("cellular.trace"), "{}", problems[0].message);
 }
+
+/// Loads of pages open several connections at a time; the download beside them has one.
+#[test]
+fn a_flow_with_several_connections_has_a_rate_and_no_window() {
+    let text = include_str!("../../../experiments/ready/dsl-web.toml");
+    let text = text.replace("\"120s\"", "\"20s\"").replace("\"20s\"\n\nflows", "\"5s\"\n\nflows");
+    let text = text.replace("start = \"10s\"", "start = \"5s\"");
+    let mut session = Session::new(&text, false).expect("a scenario");
+    while session.advance(0.1) < 1.0 {}
+    let outcome = session.finish(500, 60);
+    let [pages, update] = &outcome.flows[..] else { panic!("two flows") };
+    assert_eq!(pages.cwnd_packets, Curve::default());
+    assert!(pages.rate_mbit_per_s.iter().sum::<f64>() > 0.0);
+    assert!(!pages.rtt_ms.value.is_empty());
+    assert_bounded(&update.rtt_ms);
+    assert!(!update.cwnd_packets.value.is_empty());
+}

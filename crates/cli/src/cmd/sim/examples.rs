@@ -93,7 +93,7 @@ pub(super) fn parse_name(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     let near = did_you_mean(text, names);
-    Err(format!("no set or scenario has this name{near}; `windlass sim examples` lists them"))
+    Err(format!("no set or scenario of `windlass sim examples` has this name{near}"))
 }
 
 /// A line for each, below that of its set.
