@@ -1,7 +1,7 @@
 //! `windlass sim`.
 
-pub(crate) mod applications;
-mod args;
+mod applications;
+pub(crate) mod args;
 mod batch;
 mod chaos;
 mod check;
