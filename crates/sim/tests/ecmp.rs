@@ -71,7 +71,7 @@ fn checked_choices(scenario: &Scenario, seed: u64) -> BTreeMap<(u32, bool, NodeI
         if !ups.contains(&link) {
             continue;
         }
-        let number = u128::from(hash(seed, switch, &packet)) * ups.len() as u128 >> 64;
+        let number = (u128::from(hash(seed, switch, &packet)) * ups.len() as u128) >> 64;
         assert_eq!(link, ups[number as usize], "{packet:?}");
         choices.insert((packet.connection, packet.reverse, switch), link);
     }

@@ -106,5 +106,5 @@ fn mix(state: u64) -> u64 {
 
 /// One of `count`, all equally likely: the share of the hash in its range.
 fn choice(hash: u64, count: usize) -> usize {
-    (u128::from(hash) * count as u128 >> 64) as usize
+    ((u128::from(hash) * count as u128) >> 64) as usize
 }
