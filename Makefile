@@ -119,8 +119,9 @@ verify-tou: setup ## Run ssh, rsync, git, curl, psql, Go across two NATs with lo
 	cargo test --locked --package windlass --test tou -- --ignored --nocapture --test-threads 1 \
 		verify::programs verify::kills verify::opening
 
-verify-traffic: setup ## Hold queues at a high load against theory, in half a minute
-	cargo test --locked --package windlass-sim --test queueing -- --ignored --nocapture
+verify-traffic: setup ## Hold queues at a high load and a shared link against theory, in some minutes
+	cargo test --locked --profile quick --package windlass-sim --test queueing --test processor_sharing -- \
+		--ignored --nocapture
 
 soak-sessions: setup ## Disturb one session of ToU for half an hour, as root; SOAK_SECONDS=1800
 	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --locked --package windlass --test tou -- --ignored --nocapture verify::soak
