@@ -184,6 +184,28 @@ export const PRESETS = {
       versus: { controller: "cubic", queue: null, ecn: null },
     },
   },
+  home: {
+    label: "Home router",
+    about:
+      "A television plays video; from 20 s on a phone uploads photos through the same router. The requests of the " +
+      "video wait behind the upload, for 400 ms, and it takes a lower bitrate. In the second run FQ-CoDel has a " +
+      "queue for each flow.",
+    files: ["ready/home-droptail.toml", "ready/home-fq-codel.toml"],
+  },
+  rivals: {
+    label: "CUBIC, BBR",
+    about:
+      "A transfer of 20 MB by CUBIC beside one of 30 MB, over 20 Mbit/s and 80 ms: a test of C4's authors, with CUBIC " +
+      "in C4's place. The other one is of CUBIC, in the second run of BBR version 3.",
+    files: ["c4/cubic-long.toml", "c4/bbr-long.toml"],
+  },
+  changes: {
+    label: "Rates that change",
+    about:
+      "A transfer of 7 MB over a link that has 5 Mbit/s and then 10, and in the second run 10 Mbit/s, 5 for two seconds, " +
+      "and 10 again. How soon does the window follow?",
+    files: ["c4/low-and-up.toml", "c4/drop-and-back.toml"],
+  },
 };
 
 /** The settings of a preset, a copy of one's own. */

@@ -3,6 +3,8 @@
 //! Tests stay behind, so that the edit of a test does not rebuild the command, and prebuilt BPF
 //! objects, because such a crate has none of their commands. A build outside the
 //! repository (a crate from a registry) carries no sources.
+//!
+//! Lists the scenarios for `windlass sim examples`, too, which are files of the repository as well.
 
 use flate2::{Compression, GzBuilder};
 use std::error::Error;
@@ -10,11 +12,18 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use tar::{Builder, Header};
 
+/// Folders of `experiments` with scenarios that the command carries, and with files that those read.
+const SCENARIOS: [&str; 5] = ["c4", "examples", "ready", "tcpeval", "traces"];
+
 type Sink = flate2::write::GzEncoder<File>;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(&std::env::var("CARGO_MANIFEST_DIR")?).join("../..");
-    let out = Path::new(&std::env::var("OUT_DIR")?).join("sources.tar.gz");
+    let folder = PathBuf::from(std::env::var("OUT_DIR")?);
+    let scenarios =
+        if root.join("crates/cli/build.rs").is_file() { scenarios(&root)? } else { vec![] };
+    fs::write(folder.join("scenarios.rs"), list(&scenarios))?;
+    let out = folder.join("sources.tar.gz");
     println!("cargo:rerun-if-changed=build.rs");
     // No time in the header: the same sources give the same bytes.
     let sink = GzBuilder::new().mtime(0).write(File::create(out)?, Compression::best());
@@ -33,8 +42,34 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
+    for path in &scenarios {
+        add(&mut archive, &root, &Path::new("experiments").join(path))?;
+    }
     archive.into_inner()?.finish()?;
     Ok(())
+}
+
+/// The scenarios and the files that they read, as paths below `experiments` with `/`.
+fn scenarios(root: &Path) -> Result<Vec<String>, Box<dyn Error>> {
+    let mut found = Vec::new();
+    for name in SCENARIOS {
+        let folder = root.join("experiments").join(name);
+        println!("cargo:rerun-if-changed={}", folder.display());
+        let files = sorted(&folder)?.into_iter();
+        let files = files.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
+        let files = files.filter(|file| file.ends_with(".toml") || file.ends_with(".trace"));
+        found.extend(files.map(|file| format!("{name}/{file}")));
+    }
+    Ok(found)
+}
+
+/// Rust's text of a slice with the path and the contents of each.
+fn list(scenarios: &[String]) -> String {
+    let entry = |path: &String| {
+        let file = format!("concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/../../experiments/{path}\")");
+        format!("    ({path:?}, include_str!({file})),\n")
+    };
+    format!("&[\n{}]\n", scenarios.iter().map(entry).collect::<String>())
 }
 
 fn sorted(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {

@@ -98,7 +98,7 @@ function outputHash(files) {
   return sha256(hashes.map(([name, hash]) => `${hash}  ${name}\n`).join(""));
 }
 
-for (const name of ["new-ecn", "bufferbloat", "codel", "rtt", "mixed", "ecn-proxy", "split-ack", "tou", "dctcp", "l4s"]) {
+for (const name of ["new-ecn", "bufferbloat", "codel", "rtt", "mixed", "ecn-proxy", "split-ack", "tou", "dctcp", "l4s", "home", "rivals", "changes"]) {
   test(`the downloaded TOML of the preset ${name} gives the command's result`, async (t) => {
     const page = await open(t, `#preset=${name}`);
     const file = await downloaded(page, `${name}.toml`);

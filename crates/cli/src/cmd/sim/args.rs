@@ -1,5 +1,6 @@
 //! The arguments of `windlass sim`.
 
+use super::examples;
 use super::model_args::{ModelParameters, parse_positive, parse_share, parse_thresholds};
 use crate::live::KEYS_HELP;
 use crate::registry::{controller, controller_names};
@@ -37,6 +38,9 @@ pub(crate) enum Sim {
     /// Put random connections on random bad paths and check what TCP promises
     #[command(after_help = CHAOS_HELP)]
     Chaos(Chaos),
+    /// List the scenarios that come with Windlass, print one, or write them into a directory
+    #[command(after_help = EXAMPLES_HELP)]
+    Examples(Examples),
     /// Print the JSON Schema of scenario files
     #[command(after_help = "Example: windlass sim schema > scenario.schema.json")]
     Schema,
@@ -107,6 +111,17 @@ A seed draws a path (loss, bursts, duplication, reordering, corruption, delay ch
 profiles, options, controllers, buffers and what both applications do. The streams must arrive \
 intact or end with an error that the path explains. Exit status 1 if a seed breaks a promise; it \
 breaks it again, exactly, whenever it is run.";
+
+const EXAMPLES_HELP: &str = "\
+Examples:
+  windlass sim examples                         # all, by set
+  windlass sim examples c4                      # one set
+  windlass sim examples ready/home-droptail     # the file
+  windlass sim examples ready/incast | windlass sim run -
+  windlass sim examples ready tcpeval --write scenarios
+
+--write puts NAME into DIR/NAME.toml, and beside its folder the traces that it reads. It changes no file \
+without --force.";
 
 /// How a scenario is changed on its way from the file.
 #[derive(Debug, Args)]
@@ -189,6 +204,23 @@ pub(crate) struct Check {
     pub upgrade: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Examples {
+    /// A scenario, which is printed, or sets and scenarios, which are listed [default: all]
+    #[arg(value_name = "NAME", hide_possible_values = true)]
+    #[arg(value_parser = Named::new(examples::names, examples::parse_name))]
+    pub names: Vec<String>,
+    /// Write the named ones into this directory, with the files that they read
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub write: Option<PathBuf>,
+    /// Replace files that have another text
+    #[arg(long, requires = "write")]
+    pub force: bool,
+    /// Print one JSON object instead of text
+    #[arg(long, conflicts_with = "write")]
     pub json: bool,
 }
 

@@ -8,6 +8,7 @@ mod check;
 mod column;
 mod cycle_model;
 mod delays;
+mod examples;
 mod live;
 mod load;
 mod model_args;
@@ -44,6 +45,7 @@ pub(crate) fn main(command: Sim) -> Result<(), Failure> {
             let figures = json!({ "events": args.events, "last_s": last.as_secs_f64() });
             stdout::line(&Document::new("sim.floor", figures).line())
         }
+        Sim::Examples(args) => examples::main(&args),
         Sim::Schema => stdout::line(&format!("{:#}", registry().schema())),
     }
 }
