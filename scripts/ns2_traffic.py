@@ -165,7 +165,7 @@ max_rto = "60s"
 
 
 def write_inputs(folder: Path, name: str, drawn: list[Arrival]) -> None:
-    """What the simulators read: arrivals.txt for ns-2, all else for Windlass."""
+    """Writes the simulators' inputs: arrivals.txt for ns-2, all else for Windlass."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "scenario.toml").write_text(scenario(name))
     lines = [f"{time:.6f} {a} {b} {packets}\n" for time, a, b, packets in drawn]
@@ -182,16 +182,17 @@ def write_inputs(folder: Path, name: str, drawn: list[Arrival]) -> None:
 def run_ns2(program: str, folder: Path, name: str) -> Any:
     """The figures of ns-2, by direction."""
     place = PLACES[name]
-    values = (EDGE_RATE, place.down_rate, place.up_rate, place.delay)
-    values += (place.down_bytes, place.up_bytes, place.steady_from, place.end)
-    command = [program, ROOT / "scripts/ns2/traffic.tcl", *map(str, values)]
-    run = subprocess.run([*command, folder / "arrivals.txt"], capture_output=True, check=True)
+    rates = (EDGE_RATE, place.down_rate, place.up_rate, place.delay)
+    rest = (place.down_bytes, place.up_bytes, place.steady_from, place.end)
+    script = str(ROOT / "scripts/ns2/traffic.tcl")
+    command = [program, script, *map(str, rates), *map(str, rest), str(folder / "arrivals.txt")]
+    run = subprocess.run(command, capture_output=True, check=True)
     return json.loads(run.stdout)
 
 
 def run_windlass(program: str, folder: Path, name: str) -> Any:
     """The figures of Windlass, by direction, under the names of traffic.tcl."""
-    command = [program, "sim", "run", folder / "scenario.toml", "--json"]
+    command = [program, "sim", "run", str(folder / "scenario.toml"), "--json"]
     run = subprocess.run(command, capture_output=True, check=True)
     summary = json.loads(run.stdout)
     found = {}

@@ -55,7 +55,7 @@ proc edge {name router delay} {
     one_way $node($router) $node($name) $edge_rate $delay
 }
 
-# What the queue of a central link counts.
+# A monitor of the queue of a central link, which measures waiting times too.
 proc watch {from to} {
     global sim node
     set monitor [$sim monitor-queue $node($from) $node($to) ""]
