@@ -8,7 +8,7 @@ SOAK_SECONDS ?= 1800
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build python demo playground probe-library site test lint bench chaos fuzz sanitize verify-aarch64 verify-accecn verify-bare verify-dualpi2 verify-ecn-proxy verify-monitoring verify-mutants verify-nat verify-new verify-packages verify-playground verify-probe verify-site verify-tou verify-traffic packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
+.PHONY: help setup build python demo playground probe-library site test lint bench chaos fuzz sanitize verify-aarch64 verify-accecn verify-bare verify-dualpi2 verify-ecn-proxy verify-monitoring verify-mutants verify-nat verify-new verify-ns2 verify-packages verify-playground verify-probe verify-site verify-tou verify-traffic packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,6 +95,11 @@ verify-nat: setup ## Run sessions of ToU behind every pair of gateways, without 
 verify-new: setup ## Build, test and run the crate that `windlass new` writes where the checkout is hidden, as root
 	cargo test --locked --package windlass --test new -- --ignored --nocapture
 
+verify-ns2: setup ## Compare transfers that come and go with ns-2, the same arrivals on both, in half an hour
+	@scripts/setup-verify-ns2
+	@scripts/build-quick
+	@scripts/verify-ns2
+
 verify-playground: build ## Build the playground, test it in Chromium: bytes, links, keyboard, axe-core, size, speed
 	@scripts/setup-verify-playground
 	@scripts/verify-playground
@@ -119,8 +124,9 @@ verify-tou: setup ## Run ssh, rsync, git, curl, psql, Go across two NATs with lo
 	cargo test --locked --package windlass --test tou -- --ignored --nocapture --test-threads 1 \
 		verify::programs verify::kills verify::opening
 
-verify-traffic: setup ## Hold queues at a high load against theory, in half a minute
-	cargo test --locked --package windlass-sim --test queueing -- --ignored --nocapture
+verify-traffic: setup ## Hold queues at a high load and a shared link against theory, in some minutes
+	cargo test --locked --profile quick --package windlass-sim --test queueing --test processor_sharing -- \
+		--ignored --nocapture
 
 soak-sessions: setup ## Disturb one session of ToU for half an hour, as root; SOAK_SECONDS=1800
 	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --locked --package windlass --test tou -- --ignored --nocapture verify::soak

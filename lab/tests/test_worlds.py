@@ -85,6 +85,23 @@ def test_a_dumbbell_is_one_link_with_a_port_for_each_host():
     assert program.ready == ["d/d", "s1/s1", "s2/s2"]
 
 
+def test_bursts_of_losses_and_jitter_of_wifi_are_the_links_too():
+    bursts = "dumbbell.bottleneck.loss={good_to_bad=0.01,bad_to_good=0.2}"
+    jitter = 'dumbbell.bottleneck.wifi_jitter="7ms"'
+    (program,) = planned(GOOD, KERNEL, bursts, jitter).experiment.programs
+    (receiver,) = (port for port in link_file(program)["ports"] if port["name"] == "d")
+    assert receiver["down"]["loss"] == {"good_to_bad": 0.01, "bad_to_good": 0.2}
+    assert receiver["down"]["wifi_jitter"] == "7ms"
+    assert receiver["up"].keys().isdisjoint({"loss", "wifi_jitter"})
+
+
+def test_a_data_centre_has_more_than_one_way_for_a_packet():
+    text = GOOD[: GOOD.index("[dumbbell]")].replace("s1", "h1").replace("s2", "h2")
+    paths = 'access = { delay = "1ms" }\nfabric = { delay = "1ms" }\n'
+    fabric = f"[leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\n{paths}"
+    assert "leaf_spine: simulator only: there is a loop" in problems(text + fabric)[0]
+
+
 def test_flows_have_their_controllers_times_and_round_trips():
     one, two = planned(GOOD).experiment.flows
     assert (one.controller, one.source, one.to, one.start_s) == ("reno", "s1", "d", 0.0)

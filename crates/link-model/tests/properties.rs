@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use windlass_base::{BitRate, Rng, Span, Time};
 use windlass_link_model::{
-    Aggregation, Aggregator, DeliveryTrace, OPPORTUNITY_BYTES, Outage, Policer, RateOverTime,
-    Steps, TokenBucket, Transmitter, Variation,
+    Aggregation, Aggregator, DeliveryTrace, OPPORTUNITY_BYTES, Orbit, Outage, Policer,
+    RateOverTime, Steps, TokenBucket, Transmitter, Variation, WifiJitter,
 };
 
 fn time_us(us: u64) -> Time {
@@ -166,6 +166,42 @@ proptest! {
                 prop_assert!(released <= at + max_interval, "no packet waits longer");
             }
             last = released;
+        }
+    }
+
+    #[test]
+    fn jitter_of_wifi_has_a_bound(target_us in 0_u64..1_000_000, seed in any::<u64>()) {
+        let jitter = WifiJitter::new(Steps::constant(Span::from_micros(target_us)));
+        let mut rng = Rng::new(seed);
+        let draws: Vec<Span> = (0..200).map(|_| jitter.draw(Time::ZERO, &mut rng)).collect();
+        prop_assert!(draws.iter().all(|delay| *delay < WifiJitter::MAX));
+        // Up to 1 ms there are no retransmissions, and so no long delays.
+        let longest = if target_us <= 1_000 { Span::from_millis(20) } else { WifiJitter::MAX };
+        prop_assert!(draws.iter().all(|delay| *delay < longest));
+    }
+
+    /// The delay is never less than from the zenith, nor more than from where a satellite rises.
+    #[test]
+    fn the_delay_over_satellites_has_bounds(
+        altitude_km in 160_u16..2_001,
+        elevation in 0_u8..90,
+        share in 0.01_f64..1.0,
+        whole_pass in any::<bool>(),
+    ) {
+        let mut orbit = Orbit {
+            altitude_km: altitude_km.into(),
+            min_elevation_deg: elevation.into(),
+            handover: None,
+            legs: 1,
+            extra: Span::ZERO,
+        };
+        orbit.handover = (!whole_pass).then(|| Span::from_secs_f64(orbit.pass().as_secs_f64() * share));
+        let light = |km: f64| Span::from_secs_f64(km / 299_792.458).as_nanos();
+        let least = light(altitude_km.into()) - 1;
+        let most = light(orbit.slant_range_km(elevation.into())) + 1;
+        let delays = orbit.delay().expect("no longer than a pass");
+        for delay in delays.values() {
+            prop_assert!((least..=most).contains(&delay.as_nanos()), "{delay}");
         }
     }
 }

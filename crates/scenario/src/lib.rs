@@ -24,7 +24,6 @@
 //! ```
 
 mod any_kind;
-mod app;
 mod controllers;
 mod data_file;
 mod document;

@@ -301,7 +301,7 @@ fn send_udp<R: Recorder>(
     network: &mut Network,
     cx: &mut Context<'_, R>,
 ) {
-    let Some(UdpPacket { wire_bytes, frame, .. }) = source.take() else { return };
+    let UdpPacket { wire_bytes, frame, .. } = source.take();
     cx.records.udp[number as usize].sent += 1;
     let packet = InFlight {
         to: Sink::udp(number),

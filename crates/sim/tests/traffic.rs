@@ -255,6 +255,46 @@ fn incast_of_64_takes_the_time_of_all_responses_on_one_link() {
 }
 
 #[test]
+fn incast_of_64_across_a_data_centre_takes_the_time_of_the_last_link() {
+    // 128 hosts on 8 leaves; those of the last four send to one on the first.
+    let flows: String = (65..=128)
+        .map(|host| {
+            format!("[[flows]]\nname = \"s{host}\"\nfrom = \"h{host}\"\nto = \"h1\"\n{TRANSFER}")
+        })
+        .collect();
+    let text = format!("{DATA_CENTRE}{flows}");
+    let scenario = match windlass_scenario::from_toml("incast.toml", &text, &[]) {
+        Ok(document) => document.scenario,
+        Err(problems) => panic!("{problems}"),
+    };
+    let summary = result(&scenario);
+    let transfers = summary.flows.iter().filter_map(|flow| flow.transfers.as_ref());
+    let last = transfers.map(|transfers| transfers.completion_s[0]).fold(0.0, f64::max);
+    // 64 kB in 45 segments with 52 bytes of headers, 64 times, at 10 Gbit/s; and the handshakes.
+    let arithmetic_s = 64.0 * (64_000.0 + 45.0 * 52.0) * 8.0 / 10e9;
+    assert!(
+        (1.0..1.1).contains(&(last / arithmetic_s)),
+        "{last} s, by arithmetic {arithmetic_s} s"
+    );
+}
+
+const TRANSFER: &str = "app = { kind = \"transfer\", size = \"64kB\" }\n";
+const DATA_CENTRE: &str = r#"schema = 2
+name = "incast"
+duration = "1s"
+until_done = true
+[queues.deep]
+kind = "droptail"
+limit = "4096 packets"
+[leaf_spine]
+leaves = 8
+spines = 4
+hosts_per_leaf = 16
+access = { rate = "10Gbit/s", delay = "1us", queue = "deep" }
+fabric = { rate = "40Gbit/s", delay = "1us", queue = "deep" }
+"#;
+
+#[test]
 fn flows_at_a_barrier_ask_together() {
     let mut ends = Ends::default();
     run(&incast(4, 50_000, 3), 1, &mut ends).expect("a sound scenario");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use windlass_aqm::{AboveMax, DropTailConfig, Limit, RedConfig};
 use windlass_base::Ecn;
 use windlass_link_model::{
-    Aggregation, DeliveryTrace, Outage, RateOverTime, Steps, TokenBucket, Variation,
+    Aggregation, DeliveryTrace, Outage, RateOverTime, Steps, TokenBucket, Variation, WifiJitter,
 };
 
 const MS: u64 = 1_000_000;
@@ -282,4 +282,23 @@ fn a_path_has_outages_and_another_delay_after_a_while() {
     // Transmitted at 1, 4, 5 and then, of those at 6 and 7, none; the rest at 8 to 12.
     let times = ten_at_once(variation, mbit(12));
     assert_eq!(times, [6.0, 9.0, 10.0, 13.0, 13.0, 13.0, 13.0, 13.0]);
+}
+
+/// Packets of a link that reorders by its own jitter keep their order behind jitter of Wi-Fi.
+#[test]
+fn jitter_of_wifi_delays_packets_in_their_order() {
+    let wifi_jitter = Some(WifiJitter::new(Steps::constant(Span::from_millis(20))));
+    let config = PathConfig {
+        delay: Span::from_millis(5),
+        jitter: Span::from_millis(5),
+        reorder: true,
+        variation: Variation { wifi_jitter, ..Variation::default() },
+        ..PathConfig::default()
+    };
+    let sizes = 100..1_100;
+    let sent = sizes.clone().map(|size| (at((size - 100) as u64 * MS), sized(size)));
+    let arrived = carry(&mut path(&config), sent);
+    assert!(arrived.iter().map(|(_, frame)| frame.wire_bytes()).eq(sizes.map(|size| size as u32)));
+    let delays = arrived.iter().zip(0..).map(|((time, _), sent)| time.as_nanos() - sent * MS);
+    assert!(delays.filter(|delay| *delay > 60 * MS).count() > 100, "spikes hold up what follows");
 }

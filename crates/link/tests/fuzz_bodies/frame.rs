@@ -4,7 +4,7 @@
 use windlass_aqm::{Config, Packet, RedConfig};
 use windlass_base::{BitRate, Ecn, Span, Time};
 use windlass_link::config::ListedLossConfig;
-use windlass_link::link_model::{Aggregation, Outage, RateOverTime, Steps};
+use windlass_link::link_model::{Aggregation, Outage, RateOverTime, Steps, WifiJitter};
 use windlass_link::{Frame, LinkConfig, Loss, Network, PathConfig, PortConfig, Variation};
 
 /// One input of the target `frame`: packets, each behind its length in one byte.
@@ -68,6 +68,7 @@ fn variation() -> Variation {
         rate: Some(RateOverTime::Steps(steps)),
         aggregation: Some(Aggregation { interval: Span::from_micros(20), ..Aggregation::WIFI }),
         outages: vec![outage(50, true), outage(90, false)],
+        wifi_jitter: Some(WifiJitter::new(Steps::constant(Span::from_millis(2)))),
         ..Variation::default()
     }
 }

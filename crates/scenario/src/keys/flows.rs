@@ -1,8 +1,8 @@
 //! The keys of TCP flows and of UDP sources.
 
+use super::app::AppKeys;
 use super::tcp::TcpKeys;
 use super::traffic::{ArrivalsKeys, MediaKeys, SizesKeys};
-use crate::app::AppKeys;
 use crate::units::PacketBytes;
 use windlass_base::{BitRate, Span};
 use windlass_keys::{Located, Name, Positive, keys, words};

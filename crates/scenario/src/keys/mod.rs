@@ -2,6 +2,7 @@
 
 use windlass_keys::{FreeTable, Located, Name, Named, keys};
 
+mod app;
 mod fabrics;
 mod flows;
 mod middleboxes;
@@ -10,6 +11,10 @@ mod tcp;
 mod topology;
 mod traffic;
 
+pub(crate) use app::{
+    AppKeys, ArrivingKeys, LimitedKeys, NumberKeys, PagesKeys, RequestsKeys, ReuseKeys, RuleKeys,
+    VideoKeys,
+};
 pub(crate) use fabrics::{FatTreeKeys, LeafSpineKeys};
 pub(crate) use flows::{CodepointKeys, FlowKeys, OnOffKeys, UdpKeys};
 pub(crate) use middleboxes::{EcnProxyKeys, MiddleboxKeys, MiddleboxKind, SenderPolicyKeys};

@@ -2,7 +2,7 @@
 
 use super::topology::Topology;
 use super::traffic;
-use crate::app::{
+use crate::keys::{
     AppKeys, ArrivingKeys, LimitedKeys, NumberKeys, PagesKeys, RequestsKeys, ReuseKeys, RuleKeys,
     VideoKeys,
 };

@@ -36,7 +36,7 @@ impl TcpApp {
     }
 
     /// True if several connections may be open at a time.
-    pub(crate) fn is_concurrent(&self) -> bool {
+    pub fn is_concurrent(&self) -> bool {
         matches!(self, TcpApp::Arriving { .. } | TcpApp::Pages(_))
     }
 

@@ -18,8 +18,8 @@ pub(crate) struct UdpSource {
     pub(crate) start: Time,
     stop: Time,
     pace: Pace,
-    /// The next packet, which may be due after the stop.
-    next: Option<UdpPacket>,
+    /// The next packet, which may be due after the stop; at [`Time::MAX`] there is none.
+    next: UdpPacket,
 }
 
 /// A packet to be sent.
@@ -34,6 +34,12 @@ pub(crate) struct UdpPacket {
 #[derive(Debug)]
 enum Pace {
     Constant(Constant),
+    Drawn(Drawn),
+}
+
+/// The packets of a source without a constant rate.
+#[derive(Debug)]
+enum Drawn {
     Arrivals(ArrivalStream),
     Media(media::Source),
 }
@@ -44,46 +50,57 @@ impl UdpSource {
         let stop = spec.stop.map_or(Time::MAX, |stop| Time::ZERO + stop);
         let pace = match &spec.traffic {
             UdpTraffic::Constant(rate) => Pace::Constant(Constant::new(*rate, start, rng)),
-            UdpTraffic::Arrivals(arrivals) => Pace::Arrivals(arrivals.stream(rng)),
-            UdpTraffic::Media(media) => Pace::Media(media::Source::new(media.clone())),
+            UdpTraffic::Arrivals(arrivals) => Pace::Drawn(Drawn::Arrivals(arrivals.stream(rng))),
+            UdpTraffic::Media(media) => {
+                Pace::Drawn(Drawn::Media(media::Source::new(media.clone())))
+            }
         };
-        let mut source = UdpSource { ecn: spec.ecn, start, stop, pace, next: None };
-        source.next = source.pace.next(start);
+        let mut source = UdpSource { ecn: spec.ecn, start, stop, pace, next: UdpPacket::NONE };
+        source.take();
         source
     }
 
     /// When the next packet is due; `None`: there is none.
     pub(crate) fn due(&self) -> Option<Time> {
-        self.next.map(|packet| packet.due).filter(|due| *due < self.stop)
+        Some(self.next.due).filter(|due| *due < self.stop)
     }
 
     /// Takes the packet that is due.
-    pub(crate) fn take(&mut self) -> Option<UdpPacket> {
-        let packet = self.next.take();
-        self.next = self.pace.next(self.start);
+    #[inline]
+    pub(crate) fn take(&mut self) -> UdpPacket {
+        let packet = self.next;
+        self.next = match &mut self.pace {
+            Pace::Constant(constant) => {
+                let wire_bytes = constant.rate.packet_bytes;
+                UdpPacket { due: constant.next(), wire_bytes, frame: 0 }
+            }
+            Pace::Drawn(drawn) => drawn.next(self.start).unwrap_or(UdpPacket::NONE),
+        };
         packet
     }
 
     /// How many frames it has sent completely.
     pub(crate) fn frames_sent(&self) -> u64 {
-        self.next.map_or(0, |packet| packet.frame)
+        self.next.frame
     }
 }
 
-impl Pace {
+impl UdpPacket {
+    const NONE: UdpPacket = UdpPacket { due: Time::MAX, wire_bytes: 0, frame: 0 };
+}
+
+impl Drawn {
+    /// The next packet. A call of its own keeps it out of the event loop's code.
+    #[inline(never)]
     fn next(&mut self, start: Time) -> Option<UdpPacket> {
         match self {
-            Pace::Constant(constant) => {
-                let wire_bytes = constant.rate.packet_bytes;
-                Some(UdpPacket { due: constant.next(), wire_bytes, frame: 0 })
-            }
-            Pace::Arrivals(stream) => {
+            Drawn::Arrivals(stream) => {
                 let arrival = stream.next()?;
                 let bytes = arrival.bytes.min(PACKET_BYTES_MAX.into()) as u32;
                 let wire_bytes = bytes.max(HEADER_BYTES);
                 Some(UdpPacket { due: start + arrival.at, wire_bytes, frame: 0 })
             }
-            Pace::Media(source) => {
+            Drawn::Media(source) => {
                 let media::Packet { at, frame, bytes, .. } = source.next()?;
                 let wire_bytes = HEADER_BYTES + bytes;
                 Some(UdpPacket { due: start + at, wire_bytes, frame })
@@ -176,7 +193,7 @@ mod tests {
     fn packets(mut source: UdpSource) -> Vec<UdpPacket> {
         let mut packets = vec![];
         while let Some(due) = source.due() {
-            let packet = source.take().expect("one is due");
+            let packet = source.take();
             assert_eq!(packet.due, due);
             packets.push(packet);
         }
@@ -243,7 +260,7 @@ mod tests {
         let mut source = source(UdpTraffic::Media(media), SECOND);
         // 2000 bytes every 100 ms: 1200 and, 50 ms later, the rest.
         let mut sent = || {
-            let packet = source.take().expect("no end");
+            let packet = source.take();
             (packet.due.as_nanos() / 1_000_000, packet.wire_bytes, source.frames_sent())
         };
         assert_eq!([sent(), sent(), sent()], [(100, 1228, 0), (150, 828, 1), (200, 1228, 1)]);

@@ -102,7 +102,9 @@ impl Pair {
     ) {
         let Endpoint { flow, connection, .. } = &mut self.ends[SIDE];
         if SIDE == SENDER && self.concurrent {
-            cx.records.flows[*flow as usize].resume(connection);
+            let flow = *flow as usize;
+            cx.records.flows[flow].resume(connection);
+            cx.recorder.connection_resumed(now, flow, connection);
         }
         match SIDE {
             SENDER => connection.handle_segment(now, segment, ecn, &mut tap(*flow, cx)),
@@ -332,6 +334,7 @@ impl Pair {
         self.done = true;
         if !complete {
             cx.records.flows[self.flow as usize].transfer_failed(self.begun);
+            self.forget_listeners(now);
         } else if let Some(bytes) = self.size
             && self.writers[SENDER].wrote_all()
         {
@@ -339,6 +342,14 @@ impl Pair {
         }
         sources.of(self.flow).connection_done(now, self.number);
         settle(now, self.flow, sources, cx);
+    }
+
+    /// An end that still listens has no part in a connection that has failed.
+    fn forget_listeners(&mut self, now: Time) {
+        let listens = |end: &&mut Endpoint| end.connection.state() == State::Listen;
+        let brief = self.brief;
+        let listening = self.ends.iter_mut().filter(|end| brief && listens(end));
+        listening.for_each(|end| end.connection.close(now));
     }
 
     /// True if both ends are closed. Checks the end that changed first, since it is in the cache. Of

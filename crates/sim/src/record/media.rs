@@ -23,7 +23,8 @@ impl MediaRecord {
         MediaRecord { media: media.clone(), start, receiver, due: 0 }
     }
 
-    /// A packet has reached the sink.
+    /// A packet has reached the sink. A call of its own keeps it out of the event loop's code.
+    #[inline(never)]
     pub(crate) fn receive(&mut self, now: Time, packet: &InFlight) {
         self.receiver.packet(now.saturating_since(self.start), packet.frame());
     }

@@ -87,6 +87,7 @@ impl UdpRecord {
         UdpRecord { delays: Delays::new(steady_from), media, ..UdpRecord::default() }
     }
 
+    #[inline]
     pub(crate) fn receive(&mut self, now: Time, packet: &InFlight) {
         self.received += 1;
         self.received_bytes += u64::from(packet.wire_bytes);

@@ -21,6 +21,12 @@ pub trait Recorder {
         let _ = (now, flow, connection);
     }
 
+    /// The next events of the flow are of this connection, one of several that are open. Only for flows
+    /// with several connections at a time.
+    fn connection_resumed(&mut self, now: Time, flow: usize, connection: &Connection) {
+        let _ = (now, flow, connection);
+    }
+
     /// Something happened at the sender's end of the flow's connection.
     fn flow_event(&mut self, now: Time, flow: usize, event: TraceEvent) {
         let _ = (now, flow, event);
@@ -84,6 +90,12 @@ macro_rules! pass_on {
         fn connection_established(&mut $self, now: Time, flow: usize, connection: &Connection) {
             $(if let Some(recorder) = $recorder {
                 recorder.connection_established(now, flow, connection);
+            })+
+        }
+
+        fn connection_resumed(&mut $self, now: Time, flow: usize, connection: &Connection) {
+            $(if let Some(recorder) = $recorder {
+                recorder.connection_resumed(now, flow, connection);
             })+
         }
 

@@ -144,6 +144,10 @@ impl<F: FnMut(Sample)> Recorder for Sampling<F> {
         self.flows[flow].slope = connection.trace_value(NewEcn::SLOPE);
     }
 
+    fn connection_resumed(&mut self, _: Time, flow: usize, connection: &Connection) {
+        self.flows[flow].acked_bytes = connection.bytes_acked();
+    }
+
     fn flow_event(&mut self, now: Time, flow: usize, event: TraceEvent) {
         self.advance(now);
         let state = &mut self.flows[flow];

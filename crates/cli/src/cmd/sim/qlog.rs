@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use windlass_base::Time;
 use windlass_qlog::{ConnectionLog, Header, Vantage};
-use windlass_sim::{Recorder, Scenario};
+use windlass_sim::{Recorder, Scenario, model};
 use windlass_tcp::{Connection, Observer, TraceEvent};
 
 type Log = ConnectionLog<BufWriter<File>>;
 
-/// Writes the events of all flows.
+/// Writes the events of all flows, but of those with several connections at a time.
 pub(super) struct QlogFiles<'a, F> {
     flows: Vec<Flow<'a>>,
     open: F,
@@ -21,14 +21,20 @@ struct Flow<'a> {
     /// Connections so far.
     connections: u32,
     log: Option<Log>,
+    /// It has several connections at a time, whose events would be mixed.
+    left_out: bool,
 }
 
 impl<'a, F: FnMut(&str) -> io::Result<File>> QlogFiles<'a, F> {
     /// `open` makes the file of a name.
     pub(super) fn new(scenario: &'a Scenario, open: F) -> QlogFiles<'a, F> {
-        let flow = |name| Flow { name, connections: 0, log: None };
-        let flows = scenario.flows.iter().map(|spec| flow(&*spec.name)).collect();
-        QlogFiles { flows, open, error: None }
+        let flow = |spec: &'a model::Flow| Flow {
+            name: &spec.name,
+            connections: 0,
+            log: None,
+            left_out: spec.app.is_concurrent(),
+        };
+        QlogFiles { flows: scenario.flows.iter().map(flow).collect(), open, error: None }
     }
 
     /// Writes what is left.
@@ -52,6 +58,9 @@ fn end(log: Option<Log>) -> Option<io::Error> {
 impl<F: FnMut(&str) -> io::Result<File>> Recorder for QlogFiles<'_, F> {
     fn connection_started(&mut self, now: Time, flow: usize, connection: &Connection) {
         let flow = &mut self.flows[flow];
+        if flow.left_out {
+            return;
+        }
         flow.connections += 1;
         let ended = end(flow.log.take());
         let title = format!(

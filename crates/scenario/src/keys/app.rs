@@ -1,6 +1,6 @@
 //! Applications: their keys.
 
-use crate::keys::{ArrivalsKeys, SizesKeys};
+use super::traffic::{ArrivalsKeys, SizesKeys};
 use crate::registry::{Context, Registry};
 use crate::units::NoSettingsKeys;
 use serde_json::json;
