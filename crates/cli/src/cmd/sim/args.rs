@@ -1,6 +1,6 @@
 //! The arguments of `windlass sim`.
 
-use super::examples;
+use super::carried;
 use super::model_args::{ModelParameters, parse_positive, parse_share, parse_thresholds};
 use crate::live::KEYS_HELP;
 use crate::registry::{controller, controller_names};
@@ -211,7 +211,7 @@ pub(crate) struct Check {
 pub(crate) struct Examples {
     /// A scenario, which is printed, or sets and scenarios, which are listed [default: all]
     #[arg(value_name = "NAME", hide_possible_values = true)]
-    #[arg(value_parser = Named::new(examples::names, examples::parse_name))]
+    #[arg(value_parser = Named::new(carried::names, carried::parse_name))]
     pub names: Vec<String>,
     /// Write the named ones into this directory, with the files that they read
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

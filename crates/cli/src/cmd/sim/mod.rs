@@ -3,6 +3,7 @@
 mod applications;
 pub(crate) mod args;
 mod batch;
+mod carried;
 mod chaos;
 mod check;
 mod column;
