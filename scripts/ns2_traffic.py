@@ -253,7 +253,7 @@ def results(out: Path) -> dict[tuple[str, int], list[tuple[Any, Any]]]:
 
 def verdict(low: float, high: float, bound: float) -> str:
     """Whether an interval of a difference lies within the bound."""
-    if -bound <= low and high <= bound:
+    if -bound <= low <= high <= bound:
         return "pass"
     return "fail" if low > bound or high < -bound else "undecided"
 
@@ -262,7 +262,8 @@ def compared(runs: list[tuple[Any, Any]], direction: str, key: str, unit: str) -
     """Means of both, and the mean difference with its interval, in points or percent."""
     pairs_of_runs = [(ns2[direction][key], ours[direction][key]) for ns2, ours in runs]
     reference = statistics.fmean(ns2 for ns2, _ in pairs_of_runs)
-    scale = 100 if unit == "points" else 100 / reference if reference else 0
+    # In percent of nothing any difference is too large.
+    scale = 100 if unit == "points" else 100 / max(reference, 1e-9)
     differences = [scale * (ours - ns2) for ns2, ours in pairs_of_runs]
     count = len(differences)
     half = T_95[count - 1] * statistics.stdev(differences) / count**0.5
