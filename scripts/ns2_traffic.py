@@ -86,8 +86,11 @@ CRITERIA = {
     "queue_delay_ms": ("percent", 10.0, (60, 85)),
     "completion_ms": ("percent", 10.0, (60, 85)),
 }
-T_95 = {4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 14: 2.145, 19: 2.093}
-"""Student's t for a two-sided 95 % interval, by degrees of freedom."""
+T_95 = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
+    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093),
+)
+"""Student's t for a two-sided 95 % interval, for 1 to 19 degrees of freedom: 2 to 20 seeds."""
 
 Arrival = tuple[float, str, str, int]
 
@@ -253,7 +256,7 @@ def results(out: Path) -> dict[tuple[str, int], list[tuple[Any, Any]]]:
 
 def verdict(low: float, high: float, bound: float) -> str:
     """Whether an interval of a difference lies within the bound."""
-    if -bound <= low and high <= bound:
+    if -bound <= low <= high <= bound:
         return "pass"
     return "fail" if low > bound or high < -bound else "undecided"
 
@@ -262,10 +265,11 @@ def compared(runs: list[tuple[Any, Any]], direction: str, key: str, unit: str) -
     """Means of both, and the mean difference with its interval, in points or percent."""
     pairs_of_runs = [(ns2[direction][key], ours[direction][key]) for ns2, ours in runs]
     reference = statistics.fmean(ns2 for ns2, _ in pairs_of_runs)
-    scale = 100 if unit == "points" else 100 / reference if reference else 0
+    # In percent of nothing any difference is too large.
+    scale = 100 if unit == "points" else 100 / max(reference, 1e-9)
     differences = [scale * (ours - ns2) for ns2, ours in pairs_of_runs]
     count = len(differences)
-    half = T_95[count - 1] * statistics.stdev(differences) / count**0.5
+    half = T_95[count - 2] * statistics.stdev(differences) / count**0.5
     mean = statistics.fmean(differences)
     return {
         "quantity": direction,
@@ -282,7 +286,9 @@ def compared(runs: list[tuple[Any, Any]], direction: str, key: str, unit: str) -
 
 def judged(out: Path) -> Iterator[dict[str, Any]]:
     """The rows of the comparison; those of the direction up have no verdict."""
-    for (name, load), runs in results(out).items():
+    for (name, load), runs in sorted(results(out).items()):
+        if len(runs) < 2:
+            continue
         for direction in ("down", "up"):
             for key, (unit, bound, loads) in CRITERIA.items():
                 row = {"case": f"{name} {load}"} | compared(runs, direction, key, unit)
@@ -312,6 +318,7 @@ def main() -> None:
     run.add_argument("--windlass", metavar="PATH", help="its binary; without it only ns-2 runs")
     run.add_argument("--ns", metavar="PATH", help="that of ns-2; without it only Windlass runs")
     run.add_argument("--seeds", type=int, default=SEEDS)
+    run.add_argument("--first-seed", type=int, default=1, help="seeds from here on")
     run.add_argument("--only", choices=PLACES, action="append", help="a scenario")
     judge = commands.add_parser("judge", help="print the comparison")
     judge.add_argument("--write", action="store_true", help="also docs/results/data/ns2.json")
@@ -322,7 +329,8 @@ def main() -> None:
     if options.command == "run":
         named = {"ns2": options.ns, "windlass": options.windlass}
         programs = {name: path for name, path in named.items() if path}
-        run_all(options.out, programs, options.only or [*PLACES], range(1, options.seeds + 1))
+        seeds = range(options.first_seed, options.seeds + 1)
+        run_all(options.out, programs, options.only or [*PLACES], seeds)
         return
     rows = list(judged(options.out))
     for row in rows:

@@ -18,12 +18,12 @@ const CONSTANT: [&str; 7] = [
     "below_bytes",
 ];
 
-/// Lists of samples, whose positions mean nothing.
-const POOLED: [&str; 1] = ["completion_s"];
+/// Lists over time, whose positions are intervals.
+const BY_POSITION: [&str; 2] = ["mbit_per_s", "fairness_index"];
 
 /// One object with the summaries' keys, in which each figure is `{"mean", "sd"}`: its mean over the
 /// replicates and the sample standard deviation (0 for a single replicate). `seed` becomes `seeds`;
-/// lists of samples, which may differ in length, are pooled, others averaged by position; a figure that some replicates lack is
+/// lists of samples, which may differ in length, are pooled, those over time averaged by position; a figure that some replicates lack is
 /// averaged over the others. `null` without summaries.
 pub fn aggregate(summaries: &[Summary]) -> Value {
     let values: Vec<Value> = summaries.iter().map(|summary| json!(summary)).collect();
@@ -62,7 +62,8 @@ fn merge_objects(first: &Map<String, Value>, values: &[&Value]) -> Value {
 
 fn merge_arrays(key: &str, arrays: &[&Value]) -> Value {
     let arrays: Vec<&Vec<Value>> = arrays.iter().filter_map(|value| value.as_array()).collect();
-    if POOLED.contains(&key) {
+    let numbers = arrays.iter().any(|array| array.first().is_some_and(Value::is_number));
+    if numbers && !BY_POSITION.contains(&key) {
         return arrays.into_iter().flatten().cloned().collect();
     }
     let longest = arrays.iter().map(|array| array.len()).max().unwrap_or(0);
@@ -111,6 +112,18 @@ mod tests {
             merged(&values),
             json!({"flows": [{"name": "x", "rate": rate, "times": [1.0]}, {"name": "y"}]})
         );
+    }
+
+    #[test]
+    fn lists_over_time_are_averaged_by_position() {
+        let values = [
+            json!({"fairness_index": [null, 0.5, 1.0]}),
+            json!({"fairness_index": [0.75, 0.5, 0.5]}),
+        ];
+        let found = merged(&values);
+        let means: Vec<f64> =
+            (0..3).filter_map(|n| found["fairness_index"][n]["mean"].as_f64()).collect();
+        assert_eq!(means, [0.75, 0.5, 0.75]);
     }
 
     #[test]
