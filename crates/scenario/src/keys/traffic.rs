@@ -17,7 +17,7 @@ keys! {
         /// How many in a second, in the mean.
         rate: Option<f64>,
         /// Instead of `rate`: the share of the bottleneck's rate that they need in the mean, with
-        /// headers; above 1 too.
+        /// headers; above 1 too. All flows of a table have it together.
         load: Option<f64>,
         /// Bursts of arrivals. Default: each comes independently of the others (Poisson).
         on_off: Option<BurstKeys>,

@@ -26,12 +26,21 @@ const PAGE_REQUEST_BYTES: u64 = 400;
 const SEGMENT: Span = Span::from_secs(4);
 const BUFFER: Span = Span::from_secs(30);
 
-/// The application of the flows of a table; `group` is the number of the table, and `sender` are the
-/// options of their senders. `None` without keys is bulk.
+/// A table of flows.
+#[derive(Copy, Clone)]
+pub(super) struct Group<'a> {
+    /// Its number in the file.
+    pub number: usize,
+    /// How many flows it makes.
+    pub flows: usize,
+    /// Options of their senders.
+    pub sender: &'a tcp::Config,
+}
+
+/// The application of the flows of a table; bulk without keys.
 pub(super) fn app(
     keys: Option<&Located<AppKeys>>,
-    group: usize,
-    sender: &tcp::Config,
+    group: Group<'_>,
     topology: &Topology,
     context: &mut Context,
 ) -> Option<TcpApp> {
@@ -45,9 +54,9 @@ pub(super) fn app(
             exponential: keys.exponential.unwrap_or(false),
             count: count(keys.count),
         }),
-        AppKeys::Arrivals(keys) => arriving(keys, sender, topology, context),
+        AppKeys::Arrivals(keys) => arriving(keys, group, topology, context),
         AppKeys::Limited(keys) => limited(keys, context),
-        AppKeys::Requests(keys) => Some(requests(keys, group)),
+        AppKeys::Requests(keys) => Some(requests(keys, group.number)),
         AppKeys::Pages(keys) => pages(keys, location, context),
         AppKeys::Video(keys) => video(keys, location, context),
     }
@@ -74,7 +83,7 @@ fn checked<T>(
 
 fn arriving(
     keys: &ArrivingKeys,
-    sender: &tcp::Config,
+    Group { flows, sender, .. }: Group<'_>,
     topology: &Topology,
     context: &mut Context,
 ) -> Option<TcpApp> {
@@ -83,8 +92,8 @@ fn arriving(
         mss: u32::from(sender.mss).saturating_sub(options),
         header_bytes: HEADER_BYTES + options,
     };
-    let arrivals =
-        traffic::arrivals(&keys.arrivals, keys.sizes.as_ref(), topology, segments, context)?;
+    let sizes = keys.sizes.as_ref();
+    let arrivals = traffic::arrivals(&keys.arrivals, sizes, topology, segments, flows, context)?;
     Some(TcpApp::Arriving { arrivals })
 }
 

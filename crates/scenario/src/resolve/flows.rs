@@ -1,7 +1,7 @@
 //! TCP flows and UDP sources: expands `count` and "each", finds their ends in the topology, and
 //! checks their times.
 
-use super::apps;
+use super::apps::{self, Group};
 use super::tcp;
 use super::topology::Topology;
 use super::traffic;
@@ -61,7 +61,8 @@ fn group(
     let options = tcp::options(&keys.tcp, context);
     let ends = ends_of_group(keys, topology, context)?;
     let options = options?;
-    let app = apps::app(keys.app.as_ref(), index, &options.sender, topology, context)?;
+    let group = Group { number: index, flows: ends.len(), sender: &options.sender };
+    let app = apps::app(keys.app.as_ref(), group, topology, context)?;
     let base = keys.name.as_ref().map_or(format!("flow{}", index + 1), |name| name.value.0.clone());
     let alone = ends.len() == 1;
     let start = keys.start.as_ref().map_or(Span::ZERO, |start| start.value);

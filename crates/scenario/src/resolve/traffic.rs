@@ -14,12 +14,13 @@ const SHAPE: f64 = 1.5;
 const PACKETS: Segments = Segments { mss: u32::MAX, header_bytes: 0 };
 
 /// Arrivals with these sizes, which a file of arrivals has itself. A load is a share of the bottleneck's
-/// rate, of transfers cut into `segments`.
+/// rate, of transfers cut into `segments`, which so many sources have together.
 pub(super) fn arrivals(
     keys: &Located<ArrivalsKeys>,
     sizes: Option<&Located<SizesKeys>>,
     topology: &Topology,
     segments: Segments,
+    sources: usize,
     context: &mut Context,
 ) -> Option<Arrivals> {
     if let Some(sizes) = sizes.filter(|_| keys.value.file.is_some()) {
@@ -29,7 +30,7 @@ pub(super) fn arrivals(
     }
     let sizes = sizes.map(|sizes| &sizes.value.0);
     let found = listed(&keys.value)
-        .unwrap_or_else(|| drawn(&keys.value, sizes, topology, segments))
+        .unwrap_or_else(|| drawn(&keys.value, sizes, topology, segments, sources))
         .and_then(|arrivals| match arrivals.validate() {
             Ok(()) => Ok(arrivals),
             Err(error) => Err(error.to_string()),
@@ -54,11 +55,12 @@ fn drawn(
     sizes: Option<&Sizes>,
     topology: &Topology,
     segments: Segments,
+    sources: usize,
 ) -> Result<Arrivals, String> {
     let sizes = sizes.ok_or("expected `sizes` beside it")?;
     let per_second = match (keys.rate, keys.load) {
         (Some(rate), None) => rate,
-        (None, Some(load)) => per_second(load, topology, sizes, segments)?,
+        (None, Some(load)) => per_second(load / sources as f64, topology, sizes, segments)?,
         _ => return Err("expected either `rate`, `load` or `file`".to_owned()),
     };
     let process = process(per_second, keys.on_off.as_ref());
@@ -106,7 +108,7 @@ pub(super) fn udp(
         }
         (Some(arriving), None) => {
             refuse([packet_bytes, rate, on_off], "arrivals", context)?;
-            let found = arrivals(arriving, sizes.as_ref(), topology, PACKETS, context);
+            let found = arrivals(arriving, sizes.as_ref(), topology, PACKETS, 1, context);
             found.map(UdpTraffic::Arrivals)
         }
         (arriving, Some(media)) => {

@@ -40,6 +40,16 @@ fn a_load_is_the_arrivals_whose_packets_take_so_much_of_the_bottleneck() {
 }
 
 #[test]
+fn the_flows_of_a_table_have_its_load_together() {
+    let keys =
+        "count = 4\napp = { kind = \"arrivals\", arrivals = { load = 0.8 }, sizes = \"9kB\" }";
+    let flows = scenario(&format!("{FLOW}{keys}"), &[]).flows;
+    let alone = app("app = { kind = \"arrivals\", arrivals = { load = 0.2 }, sizes = \"9kB\" }");
+    assert_eq!(flows.len(), 4);
+    assert!(flows.iter().all(|flow| flow.app == alone));
+}
+
+#[test]
 fn a_request_is_small_and_its_connection_kept_unless_keys_say_otherwise() {
     let least = app("app = { kind = \"requests\", response = \"50kB\" }");
     let TcpApp::Requests(least) = least else { panic!("requests") };
