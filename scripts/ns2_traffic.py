@@ -27,7 +27,7 @@ DATA = ROOT / "docs/results/data/ns2.json"
 LOADS = (60, 85, 110)
 """Offered by the transfers from right to left, in percent of the link, IP and TCP headers
 included; those from left to right offer half of that share."""
-SEEDS = 5
+SEEDS = 10
 SHAPE = 1.2
 """Of the bounded Pareto distribution of sizes."""
 MSS, PACKET = 1460, 1500
@@ -161,6 +161,9 @@ initial_ssthresh = "1000 segments"
 initial_rto = "3s"
 min_rto = "200ms"
 max_rto = "60s"
+# The profile is of ns-2.1b5. Since then an ACK of new data ends the time in which another fast
+# retransmit may follow (CWND_ACTION_EXITED).
+repeated_fast_retransmit = false
 
 {central}
 {"".join(edges)}
