@@ -4,6 +4,7 @@ draft-irtf-iccrg-tcpeval-01 (sections 4.1 and 4.4). scripts/verify-ns2 runs it:
 
     ns2_traffic.py run --windlass PATH --ns PATH out/ns2     # keeps what is there already
     ns2_traffic.py judge out/ns2 [--write --commit HASH]     # --write: docs/results/data/ns2.json
+    ns2_traffic.py single --windlass PATH --ns PATH out/ns2-single      # one transfer at a time
 
 One file of arrivals for each pair and direction is drawn for a scenario, load and seed, and both
 simulators get it. scripts/ns2/traffic.tcl is the ns-2 side.
@@ -17,8 +18,9 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,8 @@ T_95 = (
     *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093),
 )
 """Student's t for a two-sided 95 % interval, for 1 to 19 degrees of freedom: 2 to 20 seeds."""
+
+SINGLE_PAIRS = (("n4", "n1"), ("n5", "n2"), ("n6", "n3"))
 
 Arrival = tuple[float, str, str, int]
 
@@ -182,6 +186,8 @@ def write_inputs(folder: Path, name: str, drawn: list[Arrival]) -> None:
             for time, a, b, packets in drawn
             if (a, b) == (source, target)
         ]
+        # Windlass wants a line of each file. This one comes after the end.
+        lines = lines or [f"1e6 {MSS}\n"]
         (folder / f"{source}-{target}.txt").write_text("".join(lines))
 
 
@@ -245,6 +251,21 @@ def run_all(out: Path, programs: dict[str, str], names: list[str], seeds: range)
                     print(f"{folder.name} {program}", file=sys.stderr)
 
 
+def run_single(out: Path, ns: str, windlass: str) -> None:
+    """Compares transfers that are alone, in the direction down, and prints both."""
+    for name, sizes, buffers in (
+        ("satellite", (500, 2000), (100_000, 500_000)),
+        ("dial-up", (50, 100), (10_000, 20_000)),
+    ):
+        for packets, down_bytes, (source, target) in product(sizes, buffers, SINGLE_PAIRS):
+            PLACES["single"] = replace(PLACES[name], down_bytes=down_bytes, steady_from=0, end=900)
+            write_inputs(out, "single", [(0.5, source, target, packets)])
+            both = run_ns2(ns, out, "single")["down"], run_windlass(windlass, out, "single")["down"]
+            drops = "{:.0f} {}".format(*(each["drops"] for each in both))
+            times = "{:.3f} {:.3f}".format(*(each["completion_ms"] for each in both))
+            print(f"{name} {packets} {source}-{target} {down_bytes}: drops {drops}, ms {times}")
+
+
 def results(out: Path) -> dict[tuple[str, int], list[tuple[Any, Any]]]:
     """By scenario and load: ns-2's and Windlass's figures of each seed."""
     found = defaultdict(list)
@@ -301,17 +322,30 @@ def judged(out: Path) -> Iterator[dict[str, Any]]:
                 yield row
 
 
-def write(rows: list[dict[str, Any]], commit: str) -> None:
-    """The file that docs/results/tables.py reads."""
+def write(rows: list[dict[str, Any]], experiment: str, commit: str) -> None:
+    """Writes the file that docs/results/tables.py reads; other experiments of it stay."""
 
     def short(value: Any) -> Any:
         return float(f"{value:.6g}") if isinstance(value, float) else value
 
-    shortened = ({key: short(value) for key, value in row.items()} for row in rows)
-    lines = ",\n".join(f"   {json.dumps(row)}" for row in shortened)
+    known = json.loads(DATA.read_text())["experiments"] if DATA.exists() else {}
+    known[experiment] = [{key: short(value) for key, value in row.items()} for row in rows]
+    experiments = ",\n".join(
+        f'  "{name}": [\n' + ",\n".join(f"   {json.dumps(row)}" for row in of_name) + "\n  ]"
+        for name, of_name in known.items()
+    )
     head = {"schema": 1, "kind": "docs.result", "date": f"{datetime.now(UTC):%Y-%m-%d}"}
     text = json.dumps(head | {"commit": commit}, indent=1)[:-2]
-    DATA.write_text(f'{text},\n "experiments": {{\n  "traffic": [\n{lines}\n  ]\n }}\n}}\n')
+    DATA.write_text(f'{text},\n "experiments": {{\n{experiments}\n }}\n}}\n')
+
+
+def print_rows(rows: list[dict[str, Any]]) -> None:
+    """A line for each: ns-2, Windlass, the difference with its interval, the verdict."""
+    for row in rows:
+        print(
+            "{case:14} {quantity:4} {key:15} {reference:12.4f} {measured:12.4f} "
+            "{difference:+8.2f} ± {half:.2f} {verdict}".format(**{"verdict": ""} | row)
+        )
 
 
 def main() -> None:
@@ -326,24 +360,26 @@ def main() -> None:
     judge = commands.add_parser("judge", help="print the comparison")
     judge.add_argument("--write", action="store_true", help="also docs/results/data/ns2.json")
     judge.add_argument("--commit", default="", help="what was measured, for --write")
-    for each in (run, judge):
+    judge.add_argument("--experiment", default="traffic", help="its name there")
+    single = commands.add_parser("single", help="compare transfers that are alone")
+    single.add_argument("--windlass", metavar="PATH", required=True)
+    single.add_argument("--ns", metavar="PATH", required=True)
+    for each in (run, judge, single):
         each.add_argument("out", type=Path)
     options = parser.parse_args()
-    if options.command == "run":
+    if options.command == "single":
+        run_single(options.out, options.ns, options.windlass)
+    elif options.command == "run":
         named = {"ns2": options.ns, "windlass": options.windlass}
         programs = {name: path for name, path in named.items() if path}
         seeds = range(options.first_seed, options.seeds + 1)
         run_all(options.out, programs, options.only or [*PLACES], seeds)
-        return
-    rows = list(judged(options.out))
-    for row in rows:
-        print(
-            "{case:14} {quantity:4} {key:15} {reference:12.4f} {measured:12.4f} "
-            "{difference:+8.2f} ± {half:.2f} {verdict}".format(**{"verdict": ""} | row)
-        )
-    if options.write:
-        write(rows, options.commit)
-    sys.exit(any(row.get("verdict") not in (None, "pass") for row in rows))
+    else:
+        rows = list(judged(options.out))
+        print_rows(rows)
+        if options.write:
+            write(rows, options.experiment, options.commit)
+        sys.exit(any(row.get("verdict") not in (None, "pass") for row in rows))
 
 
 if __name__ == "__main__":
