@@ -1,5 +1,6 @@
 // One run's results: figures, plots and a table of its flows.
 
+import { applicationTables } from "./applications.js";
 import { element } from "./controls.js";
 import { CONTROLLERS } from "./settings.js";
 import { KINDS, Plot } from "./plots.js";
@@ -24,7 +25,7 @@ export class Results {
     this.figures.replaceChildren(...figures(outcome).flatMap(([term, value, note]) => figure(term, value, note)));
     this.plots.forEach((plot) => plot.replace(outcome, tops[plot.kind]));
     this.table.setAttribute("aria-label", `Flows, ${title}`);
-    this.table.replaceChildren(table(outcome));
+    this.table.replaceChildren(table(outcome), ...applicationTables(outcome.summary));
   }
 
   redraw() {

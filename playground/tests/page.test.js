@@ -339,6 +339,22 @@ test("Prague's packets hardly wait behind DualPI2, CUBIC's do", async (t) => {
   assert.ok(prague.marks > 100 && prague.rate > 5 && cubic.rate > 5, `${prague.rate} and ${cubic.rate} Mbit/s`);
 });
 
+test("video and a call behind a home router have tables of their own, and FQ-CoDel helps the call", async (t) => {
+  const page = await open(t, "#preset=home");
+  const missed = await page.evaluate(() =>
+    [...document.querySelectorAll(".run")].map((run) => {
+      const tables = [...run.querySelectorAll("table")].map((table) => [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent)));
+      const of = (kind) => tables.find(([[first]]) => first === kind);
+      const calls = of("Media").slice(1).map(([, share]) => parseFloat(share));
+      return { video: parseFloat(of("Video")[1][1]), calls };
+    }),
+  );
+  const [fifo, fair] = missed;
+  assert.ok(Math.max(...fifo.calls) > 50, `${fifo.calls} % missed`);
+  assert.ok(Math.max(...fair.calls) < 1, `${fair.calls} % missed`);
+  assert.ok(fair.video > fifo.video, `${fair.video} and ${fifo.video} Mbit/s`);
+});
+
 test("a flow that waits for marks which cannot come is warned of", async (t) => {
   const page = await open(t, "#flows=dctcp:20&queue=droptail&versus=off");
   assert.match(await page.locator("#problems").textContent(), /dctcp-20ms: dctcp waits for ECN marks, but no queue/);
