@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from windlass_lab.cli import main
 from windlass_lab.core.text.numbers import labels
+from windlass_lab.runs import harm
 
 pytest.importorskip("polars")
 
@@ -152,3 +154,27 @@ def test_labels_are_as_short_as_tells_folders_apart():
     assert labels([Path("/x/a"), Path("/x/b")]) == ["a", "b"]
     assert labels([Path("/x/sim/run-1"), Path("/y/kernel/run-1")]) == ["sim/run-1", "kernel/run-1"]
     assert labels([Path("/x"), Path("/x")]) == ["/x", "/x"]
+
+
+def test_harm_is_the_share_of_the_rate_alone_that_a_flow_lacks():
+    def run(**rates: list[float]):
+        flows = [{"name": name, "mbit_per_s": values} for name, values in rates.items()]
+        return SimpleNamespace(summary={"over_time": {"interval_s": 2.0, "flows": flows}})
+
+    alone = run(a=[0.0, 8.0, 10.0, 10.0])
+    together = run(a=[0.0, 8.0, 5.0, 12.0], b=[0.0, 0.0, 5.0, 1.0])
+    assert harm.over_time(alone, together) == [
+        ("a", [4.0, 6.0, 8.0], [0.0, 0.5, pytest.approx(-0.2)])
+    ]
+    assert harm.over_time(alone, SimpleNamespace(summary={})) == []
+
+
+def test_harm_over_time_is_drawn_where_both_runs_have_intervals(outputs, tmp_path):
+    for folder, rate in zip(outputs, (10.0, 4.0), strict=True):
+        path = Path(folder) / "summary.json"
+        flows = [{"name": "b", "mbit_per_s": [rate, rate]}]
+        over_time = {"interval_s": 1.0, "flows": flows, "fairness_index": [None, None]}
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"over_time": over_time}))
+    page = tmp_path / "harm.html"
+    assert main(["compare", *outputs, "--what", "harm", "--to", str(page)]) == 0
+    assert "Harm by what only the second run has" in page.read_text()

@@ -7,6 +7,7 @@ from windlass_lab.core.errors import LabError
 from windlass_lab.core.plots.parts import Panel
 from windlass_lab.core.report.panel_page import Row
 from windlass_lab.core.text.numbers import NONE, figure, table
+from windlass_lab.runs import harm
 from windlass_lab.runs.columns import QUEUE_COLUMNS
 from windlass_lab.runs.figure import Figure
 from windlass_lab.runs.panels import ALL_FLOWS, QUANTITIES, RunLike, Runs, cell, curves_of, spec_of
@@ -96,6 +97,8 @@ class Comparison:
 
     def _row(self, name: str) -> Row:
         title, unit = QUANTITIES[name]
+        if name == "harm":
+            return Row(name, title, unit, self._harm())
         found = [{label: (x, y) for label, x, y in curves_of(name, run)} for _, run in self.runs]
         names: list[tuple[str | None, str | None]]
         if name == "fairness":
@@ -116,6 +119,13 @@ class Comparison:
             for number, (label, both) in enumerate(curves)
         ]
         return Row(name, title, unit, panels)
+
+    def _harm(self) -> list[Panel]:
+        """One panel, with a curve for each flow of both; the first run is without the others."""
+        (_, alone), (label, together) = self.runs
+        curves = harm.over_time(alone, together)
+        highest = max((max(y) for _, _, y in curves), default=1.0)
+        return [Panel("harm-0", label, spec_of("harm", curves, highest))] if curves else []
 
     def _both(
         self, pair: tuple[str | None, str | None], found: Sequence[Mapping[str, tuple[list, list]]]

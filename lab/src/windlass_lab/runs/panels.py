@@ -25,6 +25,7 @@ QUANTITIES = {
     "delay": ("Delay in the queue", "ms"),
     "completion": ("Completion times of transfers", "ms"),
     "fairness": ("Jain's index over time", "1/n to 1"),
+    "harm": ("Harm by what only the second run has", "share of the rate"),
 }
 """The quantities that can be plotted, with title and unit."""
 ALL_FLOWS = "all flows"
@@ -96,6 +97,9 @@ def curves_of(name: str, run: RunLike) -> list[tuple[str, list[float], list[floa
     """Name, times and values of each flow or queue that has any; a queue that was always empty has
     none.
     """
+    if name == "harm":
+        # It takes two runs: `Comparison`.
+        return []
     others = {"rate": _rates, "completion": _completions, "fairness": _fairness}
     if name in others:
         return others[name](run)
@@ -160,13 +164,14 @@ def spec_of(name: str, curves: Sequence[tuple[str, list, list]], highest: float)
     title, unit = QUANTITIES[name]
     axis = f"{title} ({unit})"
     if name == "completion":
-        spec = _over_time(curves, "share of transfers", highest)
+        spec = curves_over_time(curves, "share of transfers", highest)
         spec["layout"]["xaxis"] = {"title": {"text": axis}, "type": "log"}
         return spec
-    return _over_time(curves, axis, highest)
+    return curves_over_time(curves, axis, highest)
 
 
-def _over_time(curves: Sequence[tuple[str, list, list]], axis: str, highest: float) -> dict:
+def curves_over_time(curves: Sequence[tuple[str, list, list]], axis: str, highest: float) -> dict:
+    """A plot of curves over time: label, times and values of each."""
     data = []
     for index, (label, x, y) in enumerate(curves):
         trace = line(label, index, x, y)

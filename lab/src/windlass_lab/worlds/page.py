@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from windlass_lab.core.plots.parts import FEW_FLOWS, Panel
 from windlass_lab.core.report.panel_page import Row, Table, render_panels
 from windlass_lab.core.statistics.thin import thin
-from windlass_lab.runs.panels import spec_of
+from windlass_lab.runs.panels import curves_over_time
 from windlass_lab.worlds import figures
 from windlass_lab.worlds.names import TITLES
 from windlass_lab.worlds.outline import Flow, Outline
@@ -91,7 +91,10 @@ def _flow_row(
     shown = list(enumerate(outline.flows))[:FEW_FLOWS]
     curves = {
         flow.name: [
-            (TITLES[world.name], *thin(*curve_of(world, flow, number), _POINTS)) for world in worlds
+            (TITLES[world.name], *thin(*curve_of(world, flow, number), _POINTS))
+            for world in worlds
+            # A flow with several connections at a time has no series of its own.
+            if f"flow-{flow.name}" in world.runs[0].tables
         ]
         for number, flow in shown
     }
@@ -119,7 +122,7 @@ def _queue_row(
 def _row(name: str, title: str, unit: str, curves: dict[str, list[Curve]]) -> Row:
     highest = max((max(y, default=0) for found in curves.values() for _, _, y in found), default=1)
     panels = [
-        Panel(f"{name}-{number}", label, spec_of(found, f"{title} ({unit})", highest))
+        Panel(f"{name}-{number}", label, curves_over_time(found, f"{title} ({unit})", highest))
         for number, (label, found) in enumerate(curves.items())
     ]
     return Row(name, title, unit, panels)
