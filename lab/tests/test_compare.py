@@ -177,4 +177,4 @@ def test_harm_over_time_is_drawn_where_both_runs_have_intervals(outputs, tmp_pat
         path.write_text(json.dumps(json.loads(path.read_text()) | {"over_time": over_time}))
     page = tmp_path / "harm.html"
     assert main(["compare", *outputs, "--what", "harm", "--to", str(page)]) == 0
-    assert "Harm by what only the second run has" in page.read_text()
+    assert "Harm over time" in page.read_text()

@@ -25,7 +25,7 @@ QUANTITIES = {
     "delay": ("Delay in the queue", "ms"),
     "completion": ("Completion times of transfers", "ms"),
     "fairness": ("Jain's index over time", "1/n to 1"),
-    "harm": ("Harm by what only the second run has", "share of the rate"),
+    "harm": ("Harm over time", "share of the rate alone"),
 }
 """The quantities that can be plotted, with title and unit."""
 ALL_FLOWS = "all flows"
