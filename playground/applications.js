@@ -1,4 +1,4 @@
-// Tables of what applications see: transfers, pages, video, real-time media.
+// Tables of the figures that applications have: transfers, pages, video, real-time media.
 
 import { element } from "./controls.js";
 
