@@ -68,8 +68,20 @@ impl App {
 
     /// When it wants to act next.
     pub(crate) fn next_time(&self) -> Option<Time> {
-        let write = self.next_write.filter(|_| !self.blocked);
+        let write = self.next_write.filter(|_| !self.blocked && self.may_write() > 0);
         [write, self.next_read, self.close_at, self.abort_at].into_iter().flatten().min()
+    }
+
+    /// Bytes that it may write now: in turns only up to the end of its message.
+    fn may_write(&self) -> u64 {
+        let left = self.setup.total - self.written;
+        match self.setup.turns {
+            None => left.max(u64::from(!self.all_written)),
+            Some(turns) => {
+                let messages = u64::from(turns.first) + self.read / turns.peer;
+                left.min((turns.own * messages).saturating_sub(self.written))
+            }
+        }
     }
 
     /// Bytes written and bytes read so far.
@@ -139,7 +151,7 @@ impl App {
 
     fn write_if_due(&mut self, now: Time, stream: &mut Stream) -> Result<bool, String> {
         let mut acted = false;
-        while due(self.next_write, now) && !self.blocked {
+        while due(self.next_write, now) && !self.blocked && self.may_write() > 0 {
             self.write_once(now, stream)?;
             acted = true;
         }
@@ -149,6 +161,7 @@ impl App {
     fn write_once(&mut self, now: Time, stream: &mut Stream) -> Result<(), String> {
         let (least, most) = self.setup.write;
         let len = self.rng.between(least, most).min(self.setup.total - self.written);
+        let len = if self.setup.turns.is_some() { len.min(self.may_write()) } else { len };
         let offsets = self.written..self.written + len;
         self.scratch.clear();
         self.scratch.extend(offsets.map(|offset| pattern(self.index, offset)));

@@ -15,12 +15,30 @@ pub(crate) fn deadline(setup: &Setup) -> Time {
         let from = &setup.ends[sender].app;
         bound += pauses(&setup.ends[sender])
             + round_trip(setup) * steps(setup, sender)
-            + reading(from, &setup.ends[1 - sender]);
+            + reading(from, &setup.ends[1 - sender])
+            + turns(setup, sender)
+            + pacing(setup, sender);
         let config = &setup.ends[sender].config;
         bound += config.timers.time_wait
             + config.timers.keep_alive.map_or(Span::ZERO, |probing| probing.idle);
     }
     bound
+}
+
+/// Each message waits for the one before it; its last write and its last read may be small.
+fn turns(setup: &Setup, sender: usize) -> Span {
+    let [from, to] = [sender, 1 - sender].map(|end| &setup.ends[end].app);
+    let Some(turns) = from.turns else { return Span::ZERO };
+    let each = round_trip(setup) * 2 + from.write_gap + to.read_gap.unwrap_or_default();
+    each * turns.count
+}
+
+/// A controller that paces by the rates that it measured learns no higher one from little data: after a bad
+/// time each of its pauses may be as long as the pacer allows, which is the largest RTO.
+fn pacing(setup: &Setup, sender: usize) -> Span {
+    let config = &setup.ends[sender].config;
+    let pauses = if config.congestion.paces() { steps(setup, sender) } else { 0 };
+    longest_rto(config) * pauses
 }
 
 fn steps(setup: &Setup, sender: usize) -> u64 {

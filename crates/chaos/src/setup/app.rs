@@ -25,6 +25,21 @@ pub(crate) struct AppSetup {
     /// When it closes after the last write.
     pub(crate) close: Close,
     pub(crate) abort: Option<Abort>,
+    /// Both ends take turns, as with requests and responses.
+    pub(crate) turns: Option<Turns>,
+}
+
+/// Messages of both ends in turn: an end writes its next one when it has read the other's whole.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Turns {
+    /// It writes the first message.
+    pub(crate) first: bool,
+    /// How many each writes.
+    pub(crate) count: u64,
+    /// Bytes of each of its own.
+    pub(crate) own: u64,
+    /// Bytes of each of the peer's.
+    pub(crate) peer: u64,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -65,6 +80,19 @@ impl AppSetup {
                 Close::After(long_span(rng))
             },
             abort: rng.chance(0.08).then(|| draw_abort(rng, total)),
+            turns: None,
+        }
+    }
+
+    /// Lets both ends take turns: their totals become whole numbers of messages.
+    pub(super) fn take_turns(apps: &mut [AppSetup; 2], rng: &mut Rng) {
+        let count = rng.between(1, 20);
+        let first = rng.below(2) as usize;
+        let sizes = [0, 1].map(|end: usize| (apps[end].total / count).max(1));
+        for (end, app) in apps.iter_mut().enumerate() {
+            let (own, peer) = (sizes[end], sizes[1 - end]);
+            app.turns = Some(Turns { first: end == first, count, own, peer });
+            app.total = own * count;
         }
     }
 

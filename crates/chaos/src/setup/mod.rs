@@ -110,6 +110,11 @@ impl Setup {
         if fat {
             apps.iter_mut().for_each(|app| app.fatten(&mut rng));
         }
+        // A stream of its own: what a seed draws beside it does not change with it.
+        let mut turns = Rng::fork(seed, 9);
+        if !fat && turns.chance(0.15) {
+            AppSetup::take_turns(&mut apps, &mut turns);
+        }
         for reader in 0..2 {
             let incoming = apps[1 - reader].total;
             apps[reader].read_in_few_steps(incoming);
