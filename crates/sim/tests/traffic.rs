@@ -209,6 +209,20 @@ fn a_server_that_fails_ends_its_connection_and_the_user_asks_again() {
 }
 
 #[test]
+fn a_connection_that_fails_behind_its_last_response_fails_no_transfer() {
+    let mut scenario = two_hosts(TcpApp::Requests(requests(200, 1_000, 1)));
+    scenario.flows[0].receiver.timers.max_retries = 3;
+    // The SYN, its ACK and the request arrive, and the SYN-ACK and the response. Then both ways are dead:
+    // the client's FINs are never answered.
+    scenario.links[0].backward.loss = Loss::Listed { packets: (4..60).collect() };
+    scenario.links[0].forward.loss = Loss::Listed { packets: (3..60).collect() };
+    scenario.duration = Span::from_secs(120);
+    let summary = result(&scenario);
+    let completions = completions(&summary);
+    assert_eq!((completions.completed, completions.failed, completions.open), (1, 0, 0));
+}
+
+#[test]
 fn a_limited_sender_writes_what_its_application_gives_it() {
     let app = TcpApp::Limited { bytes: 10_000, interval: ms(50.0) };
     let mut scenario = two_hosts(app);

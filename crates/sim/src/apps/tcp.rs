@@ -143,9 +143,7 @@ impl TcpSource {
     pub(crate) fn connection_done(&mut self, now: Time, connection: u32) {
         self.program.connection_done(now, connection, &mut self.orders);
     }
-}
 
-impl TcpSource {
     fn barrier_passed(&mut self, now: Time) {
         self.program.barrier_passed(now, &mut self.orders);
     }
@@ -240,6 +238,9 @@ impl Sources {
             let source = &mut self.list[member as usize];
             source.barrier_passed(now);
             finished += source.settle(now, |at| wake(member, at));
+            if source.finished {
+                barrier.leave(member);
+            }
         }
         finished
     }

@@ -333,7 +333,10 @@ impl Pair {
         }
         self.done = true;
         if !complete {
-            cx.records.flows[self.flow as usize].transfer_failed(self.begun);
+            // A connection may also fail between two requests, or while it closes behind the last one.
+            if self.exchange.is_none() || self.awaited[RECEIVER] > 0 {
+                cx.records.flows[self.flow as usize].transfer_failed(self.begun);
+            }
             self.forget_listeners(now);
         } else if let Some(bytes) = self.size
             && self.writers[SENDER].wrote_all()

@@ -50,7 +50,8 @@ pub struct Times {
     pub completion_ms: Option<Distribution>,
     /// These times over the least that is possible on the idle path: the round trip of the handshake where
     /// there is one, the way of the request where there is one, the way of the data, and their transmission
-    /// on the slowest link, headers included. Windows and slow start do not count to it.
+    /// on the slowest link, headers included. Windows and slow start do not count to it. A quantile counts
+    /// slowdowns above 275 as 275.
     #[serde(serialize_with = "distribution::ratios")]
     pub slowdown: Option<Distribution>,
 }

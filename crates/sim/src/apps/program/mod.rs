@@ -4,6 +4,7 @@
 //! carries out: times at which it wants to be called again, and actions on connections.
 
 mod arriving;
+mod asking;
 mod limited;
 mod pages;
 mod requests;

@@ -26,6 +26,8 @@ struct Loading {
     load: Load,
     /// The connections by the load's own numbers.
     connections: Vec<Option<u32>>,
+    /// By the same numbers: whether a request waits for its response.
+    waiting: Vec<bool>,
     /// Numbers of connections that the host is about to open.
     opening: VecDeque<u32>,
     /// A connection failed with its request.
@@ -38,6 +40,7 @@ impl Loading {
         for request in requests {
             let exchange =
                 Exchange { request: request.request_bytes, response: request.response_bytes };
+            self.waiting[request.connection as usize] = true;
             match self.connections[request.connection as usize] {
                 Some(connection) => orders.act(Action::Request { connection, exchange }),
                 None => {
@@ -71,9 +74,11 @@ impl Pages {
         self.begun += 1;
         let page = self.spec.page.clone();
         let connections = vec![None; page.connections as usize];
+        let waiting = vec![false; connections.len()];
         let (load, document) = Load::start(page, now, Rng::new(self.rng.bits()));
         let opening = VecDeque::new();
-        let mut loading = Loading { begun: now, load, connections, opening, failed: false };
+        let mut loading =
+            Loading { begun: now, load, connections, waiting, opening, failed: false };
         loading.ask([document], orders);
         self.load = Some(loading);
     }
@@ -81,6 +86,7 @@ impl Pages {
     /// A request of the load is done, with its response or with its connection.
     fn request_done(&mut self, now: Time, number: u32, orders: &mut Orders) {
         let Some(loading) = &mut self.load else { return };
+        loading.waiting[number as usize] = false;
         let requests = loading.load.response_done(number, now);
         loading.ask(requests, orders);
         if let Some(took) = loading.load.load_time() {
@@ -139,13 +145,14 @@ impl Program for Pages {
     }
 
     fn connection_done(&mut self, now: Time, connection: u32, orders: &mut Orders) {
-        // Only a load that is under way knows the connection: it had a request.
         if let Some(loading) = &mut self.load
             && let Some(number) = loading.number(connection)
         {
             loading.connections[number as usize] = None;
-            loading.failed = true;
-            self.request_done(now, number, orders);
+            if loading.waiting[number as usize] {
+                loading.failed = true;
+                self.request_done(now, number, orders);
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Requests and responses: a user who asks, reads, thinks and asks again.
 
-use super::{Action, Carries, Exchange, Orders, Program};
+use super::asking::Asking;
+use super::{Exchange, Orders, Program};
 use crate::model::{self, Reuse};
 use windlass_base::{Rng, Time};
 use windlass_traffic::dialogue::User;
@@ -11,13 +12,7 @@ pub(super) struct Requests {
     user: User,
     reuse: Reuse,
     waits_for_others: bool,
-    /// The next request, until its time comes.
-    next: Option<Exchange>,
-    /// The connection that is kept, or that the present request went out on.
-    connection: Option<u32>,
-    /// A request waits for its response.
-    waiting: bool,
-    stopped: bool,
+    asking: Asking,
 }
 
 impl Requests {
@@ -26,46 +21,29 @@ impl Requests {
             user: User::new(spec.dialogue.clone(), Rng::new(rng.bits())),
             reuse: spec.reuse,
             waits_for_others: spec.barrier.is_some(),
-            next: None,
-            connection: None,
-            waiting: false,
-            stopped: false,
+            asking: Asking::default(),
         }
     }
 
     /// Plans the next request; without one, the application is over.
     fn plan(&mut self, now: Time, orders: &mut Orders) {
-        match self.user.next_exchange(now).filter(|_| !self.stopped) {
-            Some(exchange) => {
-                self.next = Some(Exchange {
-                    request: exchange.request_bytes,
-                    response: exchange.response_bytes,
-                });
-                orders.wake_at(exchange.at);
+        match self.user.next_exchange(now).filter(|_| !self.asking.is_stopped()) {
+            Some(next) => {
+                let exchange =
+                    Exchange { request: next.request_bytes, response: next.response_bytes };
+                self.asking.plan(next.at, exchange, orders);
             }
-            None => self.finish(orders),
+            None => self.asking.finish(orders),
         }
     }
 
     /// The present request has its response, or never will.
-    fn answered(&mut self, now: Time, orders: &mut Orders) {
-        self.waiting = false;
-        if self.waits_for_others && !self.stopped {
+    fn go_on(&mut self, now: Time, orders: &mut Orders) {
+        if self.waits_for_others && !self.asking.is_stopped() {
             orders.at_barrier = true;
         } else {
             self.plan(now, orders);
         }
-    }
-
-    fn close(&mut self, orders: &mut Orders) {
-        if let Some(connection) = self.connection.take() {
-            orders.act(Action::Close { connection });
-        }
-    }
-
-    fn finish(&mut self, orders: &mut Orders) {
-        self.close(orders);
-        orders.over = true;
     }
 }
 
@@ -75,38 +53,28 @@ impl Program for Requests {
     }
 
     fn stop(&mut self, _: Time, orders: &mut Orders) {
-        self.stopped = true;
-        if !self.waiting {
-            self.finish(orders);
-        }
+        self.asking.stop(orders);
     }
 
     fn wake(&mut self, _: Time, orders: &mut Orders) {
-        let Some(exchange) = self.next.take().filter(|_| !self.stopped) else { return };
-        self.waiting = true;
-        orders.act(match self.connection {
-            Some(connection) => Action::Request { connection, exchange },
-            None => Action::Open(Carries::Exchanges(exchange)),
-        });
+        self.asking.wake(orders);
     }
 
     fn opened(&mut self, connection: u32) {
-        self.connection = Some(connection);
+        self.asking.opened(connection);
     }
 
     fn response_done(&mut self, now: Time, _: u32, orders: &mut Orders) {
+        self.asking.answered();
         if self.reuse == Reuse::New {
-            self.close(orders);
+            self.asking.close(orders);
         }
-        self.answered(now, orders);
+        self.go_on(now, orders);
     }
 
     fn connection_done(&mut self, now: Time, connection: u32, orders: &mut Orders) {
-        if self.connection == Some(connection) {
-            self.connection = None;
-            if self.waiting {
-                self.answered(now, orders);
-            }
+        if self.asking.lose(connection).is_some() {
+            self.go_on(now, orders);
         }
     }
 

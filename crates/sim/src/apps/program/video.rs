@@ -1,6 +1,7 @@
 //! Video over HTTP: segments requested one after the other on one connection.
 
-use super::{Action, Carries, Exchange, Figures, Orders, Program};
+use super::asking::Asking;
+use super::{Exchange, Figures, Orders, Program};
 use crate::model;
 use windlass_base::{Rng, Time};
 use windlass_traffic::video::Client;
@@ -10,12 +11,7 @@ use windlass_traffic::video::Client;
 pub(super) struct Video {
     client: Client,
     request_bytes: u64,
-    /// The next request, until its time comes.
-    next: Option<Exchange>,
-    /// A request that waits for its response.
-    pending: Option<Exchange>,
-    connection: Option<u32>,
-    stopped: bool,
+    asking: Asking,
 }
 
 impl Video {
@@ -23,28 +19,18 @@ impl Video {
         Video {
             client: Client::new(spec.video.clone(), Rng::new(rng.bits())),
             request_bytes: spec.request,
-            next: None,
-            pending: None,
-            connection: None,
-            stopped: false,
+            asking: Asking::default(),
         }
     }
 
     fn plan(&mut self, now: Time, orders: &mut Orders) {
-        match self.client.next_request(now).filter(|_| !self.stopped) {
-            Some(request) => {
-                self.next = Some(Exchange { request: self.request_bytes, response: request.bytes });
-                orders.wake_at(request.at);
+        match self.client.next_request(now).filter(|_| !self.asking.is_stopped()) {
+            Some(next) => {
+                let exchange = Exchange { request: self.request_bytes, response: next.bytes };
+                self.asking.plan(next.at, exchange, orders);
             }
-            None => self.finish(orders),
+            None => self.asking.finish(orders),
         }
-    }
-
-    fn finish(&mut self, orders: &mut Orders) {
-        if let Some(connection) = self.connection.take() {
-            orders.act(Action::Close { connection });
-        }
-        orders.over = true;
     }
 }
 
@@ -54,43 +40,28 @@ impl Program for Video {
     }
 
     fn stop(&mut self, _: Time, orders: &mut Orders) {
-        self.stopped = true;
-        if self.pending.is_none() {
-            self.finish(orders);
-        }
+        self.asking.stop(orders);
     }
 
     fn wake(&mut self, _: Time, orders: &mut Orders) {
-        let Some(exchange) = self.next.take().filter(|_| !self.stopped) else { return };
-        self.pending = Some(exchange);
-        orders.act(match self.connection {
-            Some(connection) => Action::Request { connection, exchange },
-            None => Action::Open(Carries::Exchanges(exchange)),
-        });
+        self.asking.wake(orders);
     }
 
     fn opened(&mut self, connection: u32) {
-        self.connection = Some(connection);
+        self.asking.opened(connection);
     }
 
     fn response_done(&mut self, now: Time, _: u32, orders: &mut Orders) {
-        self.pending = None;
+        self.asking.answered();
         self.client.segment_arrived(now);
         self.plan(now, orders);
     }
 
     /// A connection that fails with a segment is replaced, and the segment asked for again.
     fn connection_done(&mut self, now: Time, connection: u32, orders: &mut Orders) {
-        if self.connection != Some(connection) {
-            return;
-        }
-        self.connection = None;
-        match self.pending.take().filter(|_| !self.stopped) {
-            Some(exchange) => {
-                self.next = Some(exchange);
-                orders.wake_at(now);
-            }
-            None if self.next.is_none() => orders.over = true,
+        match self.asking.lose(connection) {
+            Some(_) if self.asking.is_stopped() => self.asking.finish(orders),
+            Some(exchange) => self.asking.plan(now, exchange, orders),
             None => {}
         }
     }
