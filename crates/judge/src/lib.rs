@@ -1,0 +1,1 @@
+//! Judges TCP senders by the clauses of RFCs and drafts.
