@@ -1,7 +1,8 @@
 //! Paths that aggregate ACKs, that are slow, that change, and that police.
 
+use super::*;
 use crate::bed::{Bed, PAYLOAD, Path, Traffic};
-use crate::case::*;
+use crate::case::{Case, demand};
 use windlass_base::Span;
 
 const PATH: Path = Path { mbit_per_s: 20.0, rtt_ms: 40, queue_bdp: 4.0 };
@@ -14,9 +15,12 @@ fn rate_over(bed: &mut Bed, span: Span) -> f64 {
     (bed.delivered() - delivered) / bed.seconds_since(from)
 }
 
+/// "Achieving Expected STARTUP Bandwidth on a Link With Aggregation".
 pub(crate) const STARTUP_AGGREGATION: Case = Case {
-    name: "Achieving Expected STARTUP Bandwidth on a Link With Aggregation",
-    section: "BBR.extra_acked",
+    name: "achieving-expected-startup-bandwidth-with-aggregation",
+    clause: clause("BBR.extra_acked"),
+    concerns: BBR3,
+    setup: SETUP,
     path: PATH,
     traffic: Traffic::Bulk,
     observed: &["state", "extra_acked", "max_bw", "bdp"],
@@ -28,7 +32,7 @@ pub(crate) const STARTUP_AGGREGATION: Case = Case {
         let left = bed.run_until(Span::from_secs(5), |bed| {
             extra = extra.max(bed.get("extra_acked"));
             if bed.get("bdp") > 0.0 {
-                window = window.max(bed.sender.cwnd() / bed.get("bdp"));
+                window = window.max(bed.get("cwnd") / bed.get("bdp"));
             }
             bed.get("state") != STARTUP
         });
@@ -49,9 +53,12 @@ pub(crate) const STARTUP_AGGREGATION: Case = Case {
     },
 };
 
+/// "Achieving Expected Cruise Bandwidth on a Link With Aggregation".
 pub(crate) const CRUISE_AGGREGATION: Case = Case {
-    name: "Achieving Expected Cruise Bandwidth on a Link With Aggregation",
-    section: "BBR.extra_acked",
+    name: "achieving-expected-cruise-bandwidth-with-aggregation",
+    clause: clause("BBR.extra_acked"),
+    concerns: BBR3,
+    setup: SETUP,
     path: PATH,
     traffic: Traffic::Bulk,
     observed: &["state", "extra_acked", "max_inflight"],
@@ -59,13 +66,13 @@ pub(crate) const CRUISE_AGGREGATION: Case = Case {
     tolerance: 0.05,
     program: |case, bed| {
         bed.run_until(Span::from_secs(5), |bed| bed.get("state") == CRUISE);
-        let before = (bed.get("extra_acked"), bed.sender.cwnd());
+        let before = (bed.get("extra_acked"), bed.get("cwnd"));
         bed.ack_slot = Some(SLOT);
         let rate = rate_over(bed, Span::from_millis(1500));
         let slot = bed.path.goodput() * SLOT.as_secs_f64();
         let more = bed.get("extra_acked") - before.0;
         demand!(more > 0.5 * slot, "{more:.0} more for {slot:.0} bytes in a slot");
-        let wider = bed.sender.cwnd() - before.1;
+        let wider = bed.get("cwnd") - before.1;
         demand!(wider > 0.5 * slot, "the window is wider by {wider:.0} bytes");
         demand!(case.near(rate, bed.path.goodput()), "{rate:.0} B/s");
         bed.ack_slot = None;
@@ -76,9 +83,12 @@ pub(crate) const CRUISE_AGGREGATION: Case = Case {
     },
 };
 
+/// "Correctly Managing Sub-Packet BDPs".
 pub(crate) const SUB_PACKET: Case = Case {
-    name: "Correctly Managing Sub-Packet BDPs",
-    section: "Minimum cwnd for Pipelining",
+    name: "correctly-managing-sub-packet-bdps",
+    clause: clause("Minimum cwnd for Pipelining"),
+    concerns: BBR3,
+    setup: SETUP,
     path: Path { mbit_per_s: 0.1, rtt_ms: 10, queue_bdp: 1000.0 },
     traffic: Traffic::Bulk,
     observed: &["state", "pacing_rate", "bw", "pacing_gain"],
@@ -91,7 +101,7 @@ pub(crate) const SUB_PACKET: Case = Case {
         let mut least = f64::INFINITY;
         let (from, delivered) = (bed.now, bed.delivered());
         bed.run_until(Span::from_secs(30), |bed| {
-            least = least.min(bed.sender.cwnd());
+            least = least.min(bed.get("cwnd"));
             false
         });
         demand!(least >= 4.0 * PAYLOAD as f64, "a window of {least} bytes");
@@ -104,9 +114,12 @@ pub(crate) const SUB_PACKET: Case = Case {
     },
 };
 
+/// "Increasing Bandwidth 10x and Ensuring Full Bandwidth is Reached".
 pub(crate) const FASTER: Case = Case {
-    name: "Increasing Bandwidth 10x and Ensuring Full Bandwidth is Reached",
-    section: "Accelerating to Probe for Bandwidth",
+    name: "increasing-bandwidth-tenfold",
+    clause: clause("Accelerating to Probe for Bandwidth"),
+    concerns: BBR3,
+    setup: SETUP,
     path: Path { mbit_per_s: 10.0, rtt_ms: 40, queue_bdp: 0.5 },
     traffic: Traffic::Bulk,
     observed: &["state", "max_bw", "inflight_longterm", "bw_probe_up_rounds"],
@@ -137,9 +150,12 @@ pub(crate) const FASTER: Case = Case {
     },
 };
 
+/// "Decreasing Bandwidth 10x and Ensuring Max Bandwidth Adapts Down".
 pub(crate) const SLOWER: Case = Case {
-    name: "Decreasing Bandwidth 10x and Ensuring Max Bandwidth Adapts Down",
-    section: "Updating the BBR.max_bw Max Filter",
+    name: "decreasing-bandwidth-tenfold",
+    clause: clause("Updating the BBR.max_bw Max Filter"),
+    concerns: BBR3,
+    setup: SETUP,
     path: Path { mbit_per_s: 100.0, rtt_ms: 40, queue_bdp: 1.0 },
     traffic: Traffic::Bulk,
     observed: &["state", "max_bw", "bw_shortterm"],
@@ -164,9 +180,12 @@ pub(crate) const SLOWER: Case = Case {
     },
 };
 
+/// "Handling Token Bucket Policers".
 pub(crate) const POLICER: Case = Case {
-    name: "Handling Token Bucket Policers",
-    section: "When not Probing for Bandwidth",
+    name: "handling-token-bucket-policers",
+    clause: clause("When not Probing for Bandwidth"),
+    concerns: BBR3,
+    setup: SETUP,
     path: Path { mbit_per_s: 100.0, rtt_ms: 40, queue_bdp: 1.0 },
     traffic: Traffic::Bulk,
     observed: &["state", "bw_shortterm", "inflight_shortterm"],
@@ -179,11 +198,11 @@ pub(crate) const POLICER: Case = Case {
         let bounded = bed.run_until(Span::from_secs(10), |bed| bed.get("bw_shortterm").is_finite());
         demand!(bounded && bed.get("inflight_shortterm").is_finite(), "no short-term bound");
         bed.run_for(Span::from_secs(10));
-        let (sent, dropped) = (bed.sent_packets, bed.dropped);
+        let (sent, dropped) = (bed.sent_packets(), bed.dropped());
         let found = rate_over(bed, Span::from_secs(20));
         let rate = Path { mbit_per_s: 10.0, ..bed.path }.goodput();
         demand!(case.near(found, rate), "{found:.0} of {rate:.0} B/s");
-        let lost = (bed.dropped - dropped) as f64 / (bed.sent_packets - sent) as f64;
+        let lost = (bed.dropped() - dropped) as f64 / (bed.sent_packets() - sent) as f64;
         demand!(lost < 0.05, "{lost} of the packets are lost");
         Ok(())
     },

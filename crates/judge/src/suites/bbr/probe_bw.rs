@@ -1,7 +1,8 @@
 //! The cycle of ProbeBW.
 
+use super::*;
 use crate::bed::{Bed, Path, Traffic};
-use crate::case::*;
+use crate::case::{Case, demand};
 use windlass_base::Span;
 
 const PATH: Path = Path { mbit_per_s: 20.0, rtt_ms: 40, queue_bdp: 4.0 };
@@ -14,9 +15,12 @@ fn reach(bed: &mut Bed, state: f64) -> Verdict {
     Ok(())
 }
 
+/// "Exiting PROBE_UP on Bandwidth Plateau".
 pub(crate) const UP_PLATEAU: Case = Case {
-    name: "Exiting PROBE_UP on Bandwidth Plateau",
-    section: "Exit Conditions for Bandwidth Probing",
+    name: "exiting-probe-up-on-bandwidth-plateau",
+    clause: clause("Exit Conditions for Bandwidth Probing"),
+    concerns: BBR3,
+    setup: SETUP,
     path: PATH,
     traffic: Traffic::Bulk,
     observed: &["state", "full_bw_count", "full_bw_now", "pacing_gain", "cwnd_gain"],
@@ -33,15 +37,18 @@ pub(crate) const UP_PLATEAU: Case = Case {
         demand!(bed.get("full_bw_count") == 3.0, "{} rounds", bed.get("full_bw_count"));
         let rounds = bed.get("round_count") - begin;
         demand!((3.0..=5.0).contains(&rounds), "{rounds} round trips");
-        demand!(bed.dropped == 0, "{} packets were dropped", bed.dropped);
+        demand!(bed.dropped() == 0, "{} packets were dropped", bed.dropped());
         Ok(())
     },
 };
 
 /// A sample that the application limits bounds nothing (HandleInflightTooHigh): the appropriate update is none.
+/// "Exiting PROBE_UP on Loss When Application-Limited".
 pub(crate) const UP_LOSS: Case = Case {
-    name: "Exiting PROBE_UP on Loss When Application-Limited",
-    section: "Probing for Bandwidth In ProbeBW",
+    name: "exiting-probe-up-on-loss-when-application-limited",
+    clause: clause("Probing for Bandwidth In ProbeBW"),
+    concerns: BBR3,
+    setup: SETUP,
     path: PATH,
     traffic: Traffic::Bulk,
     observed: &["state", "prev_probe_too_high", "inflight_longterm", "full_bw_now"],
@@ -53,7 +60,7 @@ pub(crate) const UP_LOSS: Case = Case {
         bed.run_for(Span::from_millis(1000));
         demand!(bed.get("state") == UP, "left without a loss");
         let before = bed.get("inflight_longterm");
-        bed.loss = 0.1;
+        bed.set_loss(0.1);
         let left = bed.run_until(Span::from_secs(3), |bed| bed.get("state") != UP);
         // With so little in flight ProbeBW_DOWN may end with the ACK that begins it.
         let state = bed.get("state");
@@ -65,9 +72,12 @@ pub(crate) const UP_LOSS: Case = Case {
     },
 };
 
+/// "Exiting PROBE_DOWN on Inflight".
 pub(crate) const DOWN_INFLIGHT: Case = Case {
-    name: "Exiting PROBE_DOWN on Inflight",
-    section: "ProbeBW_DOWN",
+    name: "exiting-probe-down-on-inflight",
+    clause: clause("ProbeBW_DOWN"),
+    concerns: BBR3,
+    setup: SETUP,
     path: SHALLOW,
     traffic: Traffic::Bulk,
     observed: &["state", "pacing_gain", "inflight_longterm", "inflight_with_headroom"],
@@ -80,15 +90,18 @@ pub(crate) const DOWN_INFLIGHT: Case = Case {
         demand!(bed.get("pacing_gain") == 0.9, "gain {}", bed.get("pacing_gain"));
         let target = |bed: &Bed| bed.get("inflight_with_headroom").min(bed.get("inflight"));
         reach(bed, CRUISE)?;
-        let excess = bed.in_flight() - target(bed);
+        let excess = bed.flight() - target(bed);
         demand!(excess <= 0.0, "{excess} bytes too many in flight");
         Ok(())
     },
 };
 
+/// "Exiting PROBE_DOWN After Max Time".
 pub(crate) const DOWN_TIME: Case = Case {
-    name: "Exiting PROBE_DOWN After Max Time",
-    section: "Time Scale for Bandwidth Probing",
+    name: "exiting-probe-down-after-max-time",
+    clause: clause("Time Scale for Bandwidth Probing"),
+    concerns: BBR3,
+    setup: SETUP,
     path: Path { rtt_ms: 100, ..PATH },
     traffic: Traffic::Bulk,
     observed: &["state", "bw_probe_wait", "rounds_since_probe_up"],
@@ -112,9 +125,12 @@ pub(crate) const DOWN_TIME: Case = Case {
     },
 };
 
+/// "Handling Loss During PROBE_UP After inflight_longterm is Set".
 pub(crate) const UP_LOSS_BOUND: Case = Case {
-    name: "Handling Loss During PROBE_UP After inflight_longterm is Set",
-    section: "Probing for Bandwidth In ProbeBW",
+    name: "handling-loss-during-probe-up-after-the-bound-is-set",
+    clause: clause("Probing for Bandwidth In ProbeBW"),
+    concerns: BBR3,
+    setup: SETUP,
     path: SHALLOW,
     traffic: Traffic::Bulk,
     observed: &["state", "inflight_longterm", "bdp", "prev_probe_too_high"],
@@ -130,12 +146,12 @@ pub(crate) const UP_LOSS_BOUND: Case = Case {
         let too_high = bed.get("prev_probe_too_high");
         demand!(too_high == 0.0, "the probe before went too high");
         let before = bed.get("inflight_longterm");
-        bed.loss = 0.3;
+        bed.set_loss(0.3);
         let mut target = 0.0;
         let left = bed.run_until(Span::from_secs(3), |bed| {
             let left = bed.get("state") != UP;
             if !left {
-                target = bed.get("bdp").min(bed.sender.cwnd());
+                target = bed.get("bdp").min(bed.get("cwnd"));
             }
             left
         });
@@ -149,9 +165,12 @@ pub(crate) const UP_LOSS_BOUND: Case = Case {
     },
 };
 
+/// "Handling Application-Limited Sending During PROBE_REFILL".
 pub(crate) const REFILL_APP_LIMITED: Case = Case {
-    name: "Handling Application-Limited Sending During PROBE_REFILL",
-    section: "BBR.max_bw and Application-limited Delivery Rate Samples",
+    name: "handling-application-limited-sending-during-refill",
+    clause: clause("BBR.max_bw and Application-limited Delivery Rate Samples"),
+    concerns: BBR3,
+    setup: SETUP,
     path: PATH,
     traffic: Traffic::Bulk,
     observed: &["state", "max_bw"],

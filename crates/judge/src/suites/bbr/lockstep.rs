@@ -2,12 +2,10 @@
 //! repository: it got the same data sent, delivered and lost at the same times, and the same random draws.
 //! `lockstep.txt` has its states and rates. docs/results/simulator.md names the differences that were taken out first.
 
-use crate::bed::{Bed, Path, Traffic};
-use std::sync::Arc;
-use windlass_base::{Rng, Span};
-use windlass_tcp::cc::Bbr3;
+use super::*;
+use windlass_base::Rng;
 
-/// A path for each line: its seed, the state in each round trip as [`case`](crate::case) numbers them, and BBR.max_bw
+/// A path for each line: its seed, the state in each round trip as the constants above number them, and BBR.max_bw
 /// in bytes per second in every tenth.
 const TABLE: &str = include_str!("lockstep.txt");
 
@@ -24,8 +22,9 @@ fn drawn(seed: u64) -> (Path, f64) {
 /// State and rate in each of the first round trips on a path.
 fn ridden(seed: u64, rounds: usize) -> Vec<(u8, f64)> {
     let (path, loss) = drawn(seed);
-    let mut bed = Bed::new(Arc::new(Bbr3), path, Traffic::Bulk);
-    bed.loss = loss;
+    let subject = Engine::new(Arc::new(Bbr3));
+    let mut bed = Bed::new(&subject, SETUP, path, Traffic::Bulk).expect("a connection");
+    bed.set_loss(loss);
     let (mut round, mut found) = (0.0, Vec::new());
     bed.run_until(Span::from_secs(100), |bed| {
         if bed.get("round_count") > round {

@@ -1,14 +1,18 @@
 //! Startup and Drain.
 
+use super::*;
 use crate::bed::{Path, Traffic};
-use crate::case::*;
+use crate::case::{Case, demand};
 use windlass_base::Span;
 
 const PATH: Path = Path { mbit_per_s: 20.0, rtt_ms: 40, queue_bdp: 4.0 };
 
+/// "Exiting STARTUP on Bandwidth Plateau".
 pub(crate) const PLATEAU: Case = Case {
-    name: "Exiting STARTUP on Bandwidth Plateau",
-    section: "Exiting Acceleration Based on Bandwidth Plateau",
+    name: "exiting-startup-on-bandwidth-plateau",
+    clause: clause("Exiting Acceleration Based on Bandwidth Plateau"),
+    concerns: BBR3,
+    setup: SETUP,
     path: PATH,
     traffic: Traffic::Bulk,
     observed: &["state", "max_bw", "full_bw_count", "full_bw_now", "full_bw_reached"],
@@ -30,14 +34,17 @@ pub(crate) const PLATEAU: Case = Case {
         let (found, rate) = (bed.get("max_bw"), bed.path.goodput());
         demand!(case.near(found, rate), "{found:.0} B/s on a path of {rate:.0}");
         demand!(bed.get("state") == DRAIN, "then state {}", bed.get("state"));
-        demand!(bed.dropped == 0, "{} packets were dropped", bed.dropped);
+        demand!(bed.dropped() == 0, "{} packets were dropped", bed.dropped());
         Ok(())
     },
 };
 
+/// "Exiting STARTUP on Loss When Application-Limited".
 pub(crate) const LOSS: Case = Case {
-    name: "Exiting STARTUP on Loss When Application-Limited",
-    section: "Exiting Startup Based on Packet Loss",
+    name: "exiting-startup-on-loss-when-application-limited",
+    clause: clause("Exiting Startup Based on Packet Loss"),
+    concerns: BBR3,
+    setup: SETUP,
     path: Path { mbit_per_s: 40.0, ..PATH },
     // Two thirds of the rate.
     traffic: Traffic::PerMillisecond(3300),
@@ -48,7 +55,7 @@ pub(crate) const LOSS: Case = Case {
         bed.run_for(Span::from_secs(2));
         demand!(bed.get("state") == STARTUP, "left without a loss");
         let count = bed.get("full_bw_count");
-        bed.loss = 0.2;
+        bed.set_loss(0.2);
         let left = bed.run_until(Span::from_secs(5), |bed| bed.get("state") != STARTUP);
         demand!(left, "losses do not end Startup");
         demand!(bed.get("full_bw_count") == count, "samples of a limited application count");
@@ -62,9 +69,12 @@ pub(crate) const LOSS: Case = Case {
     },
 };
 
+/// "Exiting DRAIN Based on Inflight".
 pub(crate) const DRAIN_INFLIGHT: Case = Case {
-    name: "Exiting DRAIN Based on Inflight",
-    section: "Drain",
+    name: "exiting-drain-based-on-inflight",
+    clause: clause("Drain"),
+    concerns: BBR3,
+    setup: SETUP,
     path: PATH,
     traffic: Traffic::Bulk,
     observed: &["state", "pacing_gain", "inflight"],
@@ -78,9 +88,9 @@ pub(crate) const DRAIN_INFLIGHT: Case = Case {
         let left = bed.run_until(Span::from_secs(1), |bed| {
             let left = bed.get("state") != DRAIN;
             if !left {
-                before.push(bed.in_flight() - bed.get("inflight"));
+                before.push(bed.flight() - bed.get("inflight"));
             }
-            left || bed.in_flight() <= bed.get("inflight")
+            left || bed.flight() <= bed.get("inflight")
         });
         demand!(left && [DOWN, CRUISE].contains(&bed.get("state")), "state {}", bed.get("state"));
         demand!(before.iter().all(|excess| *excess > 0.0), "it lasted too long");
@@ -90,9 +100,12 @@ pub(crate) const DRAIN_INFLIGHT: Case = Case {
 
 /// With the tenth less that the appendix has, Drain empties the queue within three round trips, as it sends at half
 /// the rate. Here the rate falls so far that it cannot.
+/// "Exiting DRAIN Based on Time".
 pub(crate) const DRAIN_TIME: Case = Case {
-    name: "Exiting DRAIN Based on Time",
-    section: "Drain",
+    name: "exiting-drain-based-on-time",
+    clause: clause("Drain"),
+    concerns: BBR3,
+    setup: SETUP,
     path: Path { queue_bdp: 20.0, ..PATH },
     traffic: Traffic::Bulk,
     observed: &["state", "drain_start_round", "round_count", "inflight"],
@@ -105,7 +118,7 @@ pub(crate) const DRAIN_TIME: Case = Case {
         let start = bed.get("drain_start_round");
         let left = bed.run_until(Span::from_secs(5), |bed| bed.get("state") != DRAIN);
         demand!(left && bed.get("state") == DOWN, "state {}", bed.get("state"));
-        let excess = bed.in_flight() - bed.get("inflight");
+        let excess = bed.flight() - bed.get("inflight");
         demand!(excess > 0.0, "the queue was empty");
         let rounds = bed.get("round_count") - start;
         demand!(rounds == 4.0, "{rounds} round trips");
@@ -113,9 +126,12 @@ pub(crate) const DRAIN_TIME: Case = Case {
     },
 };
 
+/// "Never Exiting PROBE_UP (or STARTUP) When Application-Limited With No Loss".
 pub(crate) const APP_LIMITED: Case = Case {
-    name: "Never Exiting PROBE_UP (or STARTUP) When Application-Limited With No Loss",
-    section: "Exiting Acceleration Based on Bandwidth Plateau",
+    name: "never-exiting-probe-up-when-application-limited",
+    clause: clause("Exiting Acceleration Based on Bandwidth Plateau"),
+    concerns: BBR3,
+    setup: SETUP,
     path: PATH,
     traffic: Traffic::PerMillisecond(700),
     observed: &["state", "full_bw_reached"],

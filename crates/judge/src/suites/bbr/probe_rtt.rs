@@ -1,14 +1,18 @@
 //! ProbeRTT and idle time.
 
+use super::*;
 use crate::bed::{Path, Traffic};
-use crate::case::*;
+use crate::case::{Case, demand};
 use windlass_base::Span;
 
 const PATH: Path = Path { mbit_per_s: 20.0, rtt_ms: 40, queue_bdp: 4.0 };
 
+/// "Entering and Exiting PROBE_RTT".
 pub(crate) const ENTER_AND_EXIT: Case = Case {
-    name: "Entering and Exiting PROBE_RTT",
-    section: "ProbeRTT",
+    name: "entering-and-exiting-probe-rtt",
+    clause: clause("ProbeRTT"),
+    concerns: BBR3,
+    setup: SETUP,
     path: PATH,
     traffic: Traffic::Bulk,
     observed: &["state", "cwnd_gain", "probe_rtt_cwnd"],
@@ -31,7 +35,7 @@ pub(crate) const ENTER_AND_EXIT: Case = Case {
         demand!(bed.get("cwnd_gain") == 0.5, "gain {}", bed.get("cwnd_gain"));
         let begin = bed.now;
         let low =
-            bed.run_until(Span::from_secs(1), |bed| bed.in_flight() <= bed.get("probe_rtt_cwnd"));
+            bed.run_until(Span::from_secs(1), |bed| bed.flight() <= bed.get("probe_rtt_cwnd"));
         demand!(low, "the flight stays large");
         let (low, round) = (bed.now, bed.get("round_count"));
         let left = bed.run_until(Span::from_secs(2), |bed| bed.get("state") != PROBE_RTT);
@@ -47,9 +51,12 @@ pub(crate) const ENTER_AND_EXIT: Case = Case {
     },
 };
 
+/// "Skipping PROBE_RTT Due to Application-Limited Sending".
 pub(crate) const SKIPPED_WHEN_IDLE: Case = Case {
-    name: "Skipping PROBE_RTT Due to Application-Limited Sending",
-    section: "Restarting From Idle",
+    name: "skipping-probe-rtt-due-to-application-limited-sending",
+    clause: clause("Restarting From Idle"),
+    concerns: BBR3,
+    setup: SETUP,
     path: PATH,
     traffic: Traffic::Bulk,
     observed: &["state", "idle_restart"],
@@ -59,11 +66,11 @@ pub(crate) const SKIPPED_WHEN_IDLE: Case = Case {
         bed.run_until(Span::from_secs(5), |bed| bed.get("state") == CRUISE);
         bed.traffic = Traffic::Pause;
         bed.run_for(Span::from_secs(6));
-        demand!(bed.in_flight() == 0.0, "data is in flight");
+        demand!(bed.flight() == 0.0, "data is in flight");
         demand!(bed.get("state") != PROBE_RTT, "ProbeRTT before the pause");
         let state = bed.get("state");
         bed.traffic = Traffic::Bulk;
-        let sent = bed.run_until(Span::from_millis(10), |bed| bed.in_flight() > 0.0);
+        let sent = bed.run_until(Span::from_millis(10), |bed| bed.flight() > 0.0);
         demand!(sent, "nothing is sent");
         demand!(bed.get("idle_restart") == 1.0, "idle_restart is not set");
         demand!(bed.get("state") == state, "state {}", bed.get("state"));
@@ -76,9 +83,12 @@ pub(crate) const SKIPPED_WHEN_IDLE: Case = Case {
     },
 };
 
+/// "Entering and Exiting PROBE_RTT During STARTUP".
 pub(crate) const DURING_STARTUP: Case = Case {
-    name: "Entering and Exiting PROBE_RTT During STARTUP",
-    section: "Exiting ProbeRTT",
+    name: "entering-and-exiting-probe-rtt-during-startup",
+    clause: clause("Exiting ProbeRTT"),
+    concerns: BBR3,
+    setup: SETUP,
     path: PATH,
     // A slow application: Startup goes on.
     traffic: Traffic::PerMillisecond(700),

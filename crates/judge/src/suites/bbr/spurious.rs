@@ -1,7 +1,8 @@
 //! Repairs of losses that were none.
 
+use super::*;
 use crate::bed::{Bed, Path, Traffic};
-use crate::case::*;
+use crate::case::{Case, demand};
 use windlass_base::Span;
 
 const PATH: Path = Path { mbit_per_s: 20.0, rtt_ms: 40, queue_bdp: 4.0 };
@@ -12,14 +13,14 @@ fn bounds(bed: &Bed) -> [f64; 3] {
 }
 
 /// From ProbeBW_UP over a repair back to it.
-fn there_and_back(bed: &mut Bed, disturb: fn(&mut Bed), repairs: fn(&Bed) -> u64) -> Verdict {
+fn there_and_back(bed: &mut Bed, disturb: fn(&mut Bed), repairs: fn(&Bed) -> f64) -> Verdict {
     let up = bed.run_until(Span::from_secs(20), |bed| bed.get("state") == UP);
     demand!(up, "no ProbeBW_UP");
     // Two round trips, whose ACKs are of the probe.
     bed.run_for(Span::from_millis(60));
     demand!(bed.get("state") == UP, "the probe is over");
-    let (before, cwnd) = (bounds(bed), bed.sender.cwnd());
-    let (begun, undone) = (repairs(bed), bed.sender.stats().undone_cuts);
+    let (before, cwnd) = (bounds(bed), bed.get("cwnd"));
+    let (begun, undone) = (repairs(bed), bed.get("undone_cuts"));
     disturb(bed);
     let repaired = bed.run_until(Span::from_secs(3), |bed| repairs(bed) > begun);
     demand!(repaired, "no repair");
@@ -27,8 +28,7 @@ fn there_and_back(bed: &mut Bed, disturb: fn(&mut Bed), repairs: fn(&Bed) -> u64
     demand!(bed.get("undo_state") == UP, "undo_state {}", bed.get("undo_state"));
     demand!(bed.get("inflight_longterm") < before[2], "the bound stays");
     demand!(bed.get("prior_cwnd") >= cwnd, "the window was not saved");
-    let is_undone =
-        bed.run_until(Span::from_secs(3), |bed| bed.sender.stats().undone_cuts > undone);
+    let is_undone = bed.run_until(Span::from_secs(3), |bed| bed.get("undone_cuts") > undone);
     demand!(is_undone, "the repair is not undone");
     let after = bounds(bed);
     let restored = after.iter().zip(before).all(|(after, before)| *after >= before);
@@ -39,9 +39,12 @@ fn there_and_back(bed: &mut Bed, disturb: fn(&mut Bed), repairs: fn(&Bed) -> u64
     Ok(())
 }
 
+/// "Handling Spurious Fast Recovery".
 pub(crate) const FAST_RECOVERY: Case = Case {
-    name: "Handling Spurious Fast Recovery",
-    section: "Handling a Spurious Loss Recovery",
+    name: "handling-spurious-fast-recovery",
+    clause: clause("Handling a Spurious Loss Recovery"),
+    concerns: BBR3,
+    setup: SETUP,
     path: PATH,
     traffic: Traffic::Bulk,
     observed: &["state", "undo_state", "bw_shortterm", "inflight_shortterm", "inflight_longterm"],
@@ -49,13 +52,16 @@ pub(crate) const FAST_RECOVERY: Case = Case {
     tolerance: 0.0,
     program: |_, bed| {
         let disturb = |bed: &mut Bed| bed.delay_next(12, Span::from_millis(45));
-        there_and_back(bed, disturb, |bed| bed.sender.stats().fast_retransmits)
+        there_and_back(bed, disturb, |bed| bed.get("fast_retransmits"))
     },
 };
 
+/// "Handling Spurious RTO Recovery".
 pub(crate) const TIMEOUT: Case = Case {
-    name: "Handling Spurious RTO Recovery",
-    section: "Handling a Spurious Loss Recovery",
+    name: "handling-spurious-rto-recovery",
+    clause: clause("Handling a Spurious Loss Recovery"),
+    concerns: BBR3,
+    setup: SETUP,
     path: PATH,
     traffic: Traffic::Bulk,
     observed: &["state", "undo_state", "bw_shortterm", "inflight_shortterm", "inflight_longterm"],
@@ -63,6 +69,6 @@ pub(crate) const TIMEOUT: Case = Case {
     tolerance: 0.0,
     program: |_, bed| {
         let disturb = |bed: &mut Bed| bed.delay_next(10_000, Span::from_millis(800));
-        there_and_back(bed, disturb, |bed| bed.sender.stats().timeouts)
+        there_and_back(bed, disturb, |bed| bed.get("timeouts"))
     },
 };
