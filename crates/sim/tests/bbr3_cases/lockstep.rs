@@ -24,7 +24,7 @@ fn drawn(seed: u64) -> (Path, f64) {
 /// State and rate in each of the first round trips on a path.
 fn ridden(seed: u64, rounds: usize) -> Vec<(u8, f64)> {
     let (path, loss) = drawn(seed);
-    let mut bed = Bed::new(Arc::new(Bbr3), path, Traffic::Bulk);
+    let mut bed = Bed::new(Arc::new(Bbr3::default()), path, Traffic::Bulk);
     bed.loss = loss;
     let (mut round, mut found) = (0.0, Vec::new());
     bed.run_until(Span::from_secs(100), |bed| {

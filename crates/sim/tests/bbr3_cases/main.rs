@@ -22,7 +22,7 @@ macro_rules! cases {
         $(
             #[test]
             fn $test() {
-                if let Err(reason) = $case.judge(Arc::new(Bbr3)) {
+                if let Err(reason) = $case.judge(Arc::new(Bbr3::default())) {
                     panic!("{reason}");
                 }
             }
