@@ -10,7 +10,7 @@
 //! use windlass_tcp::cc::Bbr3;
 //!
 //! let suite = suites::by_name("bbr").expect("a suite");
-//! let judgement = suite.cases[0].judge(&Engine::new(Arc::new(Bbr3)));
+//! let judgement = suite.cases[0].judge(&Engine::new(Arc::new(Bbr3::default())));
 //! assert_eq!(judgement.outcome, Outcome::Passed);
 //! ```
 
