@@ -40,6 +40,13 @@ pub struct Clause {
     pub level: Level,
 }
 
+impl fmt::Display for Clause {
+    /// `RFC 5681 3.2 (MUST)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ({})", self.document, self.section, self.level.name())
+    }
+}
+
 /// How strongly a clause demands.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Level {

@@ -17,6 +17,7 @@
 mod bed;
 mod case;
 mod engine;
+pub mod report;
 mod subject;
 pub mod suites;
 

@@ -93,6 +93,28 @@ pub struct Check {
     pub expected: RangeInclusive<f64>,
 }
 
+impl Check {
+    /// When, in seconds since the case began.
+    pub fn seconds(&self) -> f64 {
+        seconds(self.at)
+    }
+
+    /// Whether it is as expected.
+    pub fn holds(&self) -> bool {
+        self.expected.contains(&self.seen)
+    }
+}
+
+/// When every case begins.
+fn begin() -> Time {
+    Time::ZERO + Span::from_secs(1)
+}
+
+/// Seconds since the case began.
+pub(crate) fn seconds(at: Time) -> f64 {
+    at.saturating_since(begin()).as_secs_f64()
+}
+
 /// Decides what becomes of a data packet. It sees the packet, and whether its data was sent before.
 type DataRule = Box<dyn FnMut(&Packet, bool) -> Fate>;
 /// Decides what becomes of an ACK, and may change it.
@@ -104,7 +126,6 @@ type Arriving = BTreeMap<(Time, u64), Packet>;
 /// A sender, a receiver and the path between them.
 pub struct Bed {
     pub(crate) now: Time,
-    begun: Time,
     sender: Box<dyn Sender>,
     receiver: Connection,
     pub(crate) path: Path,
@@ -140,11 +161,10 @@ impl Bed {
         path: Path,
         traffic: Traffic,
     ) -> Result<Bed, String> {
-        let now = Time::ZERO + Span::from_secs(1);
+        let now = begin();
         let sender = subject.open(&setup, now)?;
         let mut bed = Bed {
             now,
-            begun: now,
             sender,
             receiver: receiver(&setup),
             path,
@@ -217,7 +237,7 @@ impl Bed {
 
     /// Seconds since the case began.
     pub(crate) fn seconds(&self) -> f64 {
-        self.seconds_since(self.begun)
+        seconds(self.now)
     }
 
     pub(crate) fn seconds_since(&self, begin: Time) -> f64 {
@@ -231,9 +251,10 @@ impl Bed {
         seen: f64,
         expected: RangeInclusive<f64>,
     ) -> Result<(), Fault> {
-        let holds = expected.contains(&seen);
         let reason = format!("{what}: {seen:.6}, not in {}..={}", expected.start(), expected.end());
-        self.checks.push(Check { at: self.now, what, seen, expected });
+        let check = Check { at: self.now, what, seen, expected };
+        let holds = check.holds();
+        self.checks.push(check);
         if holds { Ok(()) } else { Err(Fault::Failed(reason)) }
     }
 }
