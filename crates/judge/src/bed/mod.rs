@@ -104,6 +104,8 @@ type Arriving = BTreeMap<(Time, u64), Packet>;
 /// A sender, a receiver and the path between them.
 pub struct Bed {
     pub(crate) now: Time,
+    /// When the latest event was due: `now`, or earlier in real time.
+    due: Time,
     begun: Time,
     sender: Box<dyn Sender>,
     receiver: Connection,
@@ -144,6 +146,7 @@ impl Bed {
         let sender = subject.open(&setup, now)?;
         let mut bed = Bed {
             now,
+            due: now,
             begun: now,
             sender,
             receiver: receiver(&setup),
