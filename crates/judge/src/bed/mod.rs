@@ -126,6 +126,8 @@ type Arriving = BTreeMap<(Time, u64), Packet>;
 /// A sender, a receiver and the path between them.
 pub struct Bed {
     pub(crate) now: Time,
+    /// When the latest event was due: `now`, or earlier in real time.
+    due: Time,
     sender: Box<dyn Sender>,
     receiver: Connection,
     pub(crate) path: Path,
@@ -165,6 +167,7 @@ impl Bed {
         let sender = subject.open(&setup, now)?;
         let mut bed = Bed {
             now,
+            due: now,
             sender,
             receiver: receiver(&setup),
             path,
