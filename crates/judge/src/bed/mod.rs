@@ -65,7 +65,7 @@ pub enum Traffic {
     Pause,
 }
 
-/// What becomes of a packet.
+/// The fate of a packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It passes.
@@ -83,13 +83,13 @@ pub enum Fate {
 /// A comparison of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// When.
+    /// When it was made.
     pub at: Time,
-    /// What was looked at, with its unit.
+    /// The quantity, with its unit.
     pub what: &'static str,
-    /// What was seen.
+    /// The value that was seen.
     pub seen: f64,
-    /// What is expected.
+    /// The values that are expected.
     pub expected: RangeInclusive<f64>,
 }
 
@@ -126,6 +126,8 @@ type Arriving = BTreeMap<(Time, u64), Packet>;
 /// A sender, a receiver and the path between them.
 pub struct Bed {
     pub(crate) now: Time,
+    /// When the latest event was due: `now`, or earlier in real time.
+    due: Time,
     sender: Box<dyn Sender>,
     receiver: Connection,
     pub(crate) path: Path,
@@ -165,6 +167,7 @@ impl Bed {
         let sender = subject.open(&setup, now)?;
         let mut bed = Bed {
             now,
+            due: now,
             sender,
             receiver: receiver(&setup),
             path,
@@ -193,7 +196,7 @@ impl Bed {
     }
 }
 
-/// What a program sees.
+/// The view of a program.
 impl Bed {
     /// A variable of the sender; not a number where it hides it.
     pub(crate) fn get(&self, name: &str) -> f64 {
@@ -259,7 +262,7 @@ impl Bed {
     }
 }
 
-/// What a program changes.
+/// The means of a program.
 impl Bed {
     /// Changes the rate; the queue's room in bytes stays.
     pub(crate) fn set_rate(&mut self, mbit_per_s: f64) {

@@ -17,7 +17,7 @@ fn report(subject: &(dyn crate::Subject + Sync), glob: &str, keep: Keep, jobs: u
 }
 
 fn bbr3() -> Engine {
-    Engine::new(Arc::new(Bbr3))
+    Engine::new(Arc::new(Bbr3::default()))
 }
 
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use crate::subject::Subject;
 pub struct Suite {
     /// Its name on the command line: `rfc5681`, `bbr`.
     pub name: &'static str,
-    /// What it is about.
+    /// The subject of its document, for a title.
     pub title: &'static str,
     /// Its cases.
     pub cases: &'static [Case],
