@@ -9,7 +9,7 @@ use crate::{interrupt, parallel, progress_bar, stdout};
 use std::process::ExitCode;
 use windlass_judge::Subject as Judged;
 use windlass_judge::report::{self, Chosen, Keep, Report};
-use windlass_judge::suites::{SUITES, Suite};
+use windlass_judge::suites::Suite;
 use windlass_tcp::Profile;
 
 /// Runs `windlass judge`; returns the exit status.
@@ -39,10 +39,8 @@ fn chosen(args: &Judge, controller: Option<&str>) -> Result<Vec<Chosen>, Failure
 /// The cases or the clauses, without a judgement.
 fn table(args: &Judge, controller: Option<&str>) -> Result<(), Failure> {
     let cases = chosen(args, controller)?;
-    let suites: Vec<&'static Suite> = SUITES
-        .into_iter()
-        .filter(|suite| cases.iter().any(|one| one.suite.name == suite.name))
-        .collect();
+    let mut suites: Vec<&'static Suite> = cases.iter().map(|one| one.suite).collect();
+    suites.dedup_by_key(|suite| suite.name);
     let text = match (args.coverage, args.json) {
         (true, true) => {
             let body = report::clauses_document(&suites).map_err(Failure::Work)?;
