@@ -6,7 +6,7 @@ use crate::case::{Case, Judgement, Outcome};
 use crate::subject::Subject;
 use crate::suites::Suite;
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -57,7 +57,7 @@ pub fn examine(
     };
     let mut found: Vec<(usize, Examined)> = thread::scope(|scope| {
         let workers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
     found.sort_by_key(|(index, _)| *index);
     found.into_iter().map(|(_, examined)| examined).collect()
