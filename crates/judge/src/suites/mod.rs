@@ -3,6 +3,8 @@
 pub mod bbr;
 pub mod known;
 pub mod rfc5681;
+pub mod rfc6582;
+pub mod rfc6675;
 mod transport;
 
 use crate::case::Case;
@@ -20,7 +22,7 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: [&Suite; 2] = [&bbr::SUITE, &rfc5681::SUITE];
+pub const SUITES: [&Suite; 4] = [&bbr::SUITE, &rfc5681::SUITE, &rfc6582::SUITE, &rfc6675::SUITE];
 
 /// The suite of that name.
 pub fn by_name(name: &str) -> Option<&'static Suite> {

@@ -16,6 +16,8 @@ use super::transport::tests;
 use super::transport::*;
 use crate::case::{Clause, Level};
 
+pub(super) use duplicates::released_by_duplicates;
+
 const fn clause(section: &'static str, level: Level) -> Clause {
     Clause { document: "RFC 5681", section, level }
 }
