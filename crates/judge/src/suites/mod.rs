@@ -24,11 +24,11 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: [&Suite; 4] = [&bbr::SUITE, &rfc5681::SUITE, &rfc6582::SUITE, &rfc6675::SUITE];
+pub const SUITES: &[&Suite] = &[&bbr::SUITE, &rfc5681::SUITE, &rfc6582::SUITE, &rfc6675::SUITE];
 
 /// The suite of that name.
 pub fn by_name(name: &str) -> Option<&'static Suite> {
-    SUITES.into_iter().find(|suite| suite.name == name)
+    SUITES.iter().copied().find(|suite| suite.name == name)
 }
 
 impl Suite {

@@ -40,7 +40,8 @@ fn chosen(args: &Judge, controller: Option<&str>) -> Result<Vec<Chosen>, Failure
 fn table(args: &Judge, controller: Option<&str>) -> Result<(), Failure> {
     let cases = chosen(args, controller)?;
     let suites: Vec<&'static Suite> = SUITES
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|suite| cases.iter().any(|one| one.suite.name == suite.name))
         .collect();
     let text = match (args.coverage, args.json) {
