@@ -4,7 +4,6 @@ use super::built::Crate;
 use crate::failure::Failure;
 use crate::registry::{controller_names, registry};
 use crate::value::parse_controller;
-use std::path::Path;
 use windlass_judge::{Engine, Subject as Judged};
 use windlass_tcp::Profile;
 
@@ -42,9 +41,4 @@ fn own(profile: Profile) -> Result<Subject, Failure> {
             Err(Failure::Input(format!("CONTROLLER: which one? This command adds {names}")))
         }
     }
-}
-
-/// Whether a text can only be the path of a folder.
-pub(super) fn is_path(text: &str) -> bool {
-    text.contains(std::path::MAIN_SEPARATOR) || Path::new(text).join("Cargo.toml").is_file()
 }
