@@ -7,7 +7,7 @@ pub mod rfc6582;
 pub mod rfc6675;
 mod transport;
 
-use crate::case::Case;
+use crate::case::{Case, Clause};
 use crate::subject::Subject;
 
 /// The cases of one document.
@@ -32,6 +32,22 @@ pub fn by_name(name: &str) -> Option<&'static Suite> {
 }
 
 impl Suite {
+    /// The document of most of its cases. The others are of documents that it needs.
+    pub fn document(&self) -> &'static str {
+        let documents = self.cases.iter().rev().map(|case| case.clause.document);
+        let count = |document| documents.clone().filter(|other| *other == document).count();
+        // Of several, the first.
+        documents.clone().max_by_key(|document| count(*document)).unwrap_or_default()
+    }
+
+    /// The section of a case's clause, with the document if it is another one than the suite's.
+    pub fn section(&self, case: &Case) -> String {
+        match case.clause {
+            Clause { document, section, .. } if document == self.document() => section.to_owned(),
+            Clause { document, section, .. } => format!("{document} {section}"),
+        }
+    }
+
     /// Its cases that concern a subject.
     pub fn concerning(&self, subject: &dyn Subject) -> impl Iterator<Item = &'static Case> {
         let controller = subject.controller();
@@ -95,6 +111,15 @@ mod tests {
             let reason = judgement.outcome.reason().unwrap_or_default();
             panic!("{} with {}: {reason}; demanded: {}", case.name, subject.name(), case.demanded);
         }
+    }
+
+    #[test]
+    fn a_section_of_another_document_has_its_name() {
+        let suite = by_name("rfc5681").expect("a suite");
+        assert_eq!(suite.document(), "RFC 5681");
+        let timer = suite.cases.iter().find(|case| case.clause.document == "RFC 6298");
+        let timer = timer.expect("a case of the timer");
+        assert_eq!(suite.section(timer), format!("RFC 6298 {}", timer.clause.section));
     }
 
     #[test]

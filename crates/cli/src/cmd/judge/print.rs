@@ -18,19 +18,19 @@ pub(super) fn text(report: &Report) -> String {
 
 fn judged(suite: &Suite, cases: &[Examined]) -> String {
     let rows = cases.iter().map(|one| {
-        let clause = one.case.clause;
+        let case = one.case;
         let outcome = match one.outcome {
             Outcome::Failed(_) => "FAILED",
             _ => one.outcome.name(),
         };
-        [clause.section, clause.level.name(), one.case.name, outcome].map(str::to_owned).to_vec()
+        let texts = [case.clause.level.name(), case.name, outcome].map(str::to_owned);
+        [&[suite.section(case)], &texts[..]].concat()
     });
     titled(suite, stdout::wrapped(&["section", "level", "case", "outcome"], rows))
 }
 
 fn titled(suite: &Suite, table: String) -> String {
-    let document = suite.cases.first().map_or("", |case| case.clause.document);
-    format!("{}: {} ({document})\n{table}", suite.name, suite.title)
+    format!("{}: {} ({})\n{table}", suite.name, suite.title, suite.document())
 }
 
 fn failure(report: &Report, one: &Examined) -> String {
@@ -71,11 +71,10 @@ pub(super) fn list(cases: &[Chosen]) -> String {
     let suites = cases.chunk_by(|one, next| one.suite.name == next.suite.name);
     let tables = suites.map(|cases| {
         let rows = cases.iter().map(|one| {
-            let (case, clause) = (one.case, one.case.clause);
+            let case = one.case;
             let mark = report::mark(one.suite, case).unwrap_or_default();
-            [clause.section, clause.level.name(), case.name, case.demanded, mark]
-                .map(str::to_owned)
-                .to_vec()
+            let texts = [case.clause.level.name(), case.name, case.demanded, mark];
+            [&[one.suite.section(case)], &texts.map(str::to_owned)[..]].concat()
         });
         let table = stdout::wrapped(&["section", "level", "case", "demanded", ""], rows);
         titled(cases[0].suite, table)

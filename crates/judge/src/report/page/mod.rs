@@ -58,7 +58,7 @@ impl Report {
         Ok(context! {
             name => suite.name,
             title => suite.title,
-            document => suite.cases.first().map(|case| case.clause.document),
+            document => suite.document(),
             passed => count("passed"),
             failed => count("failed"),
             not_observable => count("not observable"),

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 /// Width of every plot, in its own units.
 const WIDTH: f64 = 560.0;
-const LEFT: f64 = 64.0;
-const RIGHT: f64 = 8.0;
+const LEFT: f64 = 78.0;
+const RIGHT: f64 = 24.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = 22.0;
 
