@@ -173,7 +173,17 @@ impl Bed {
         });
     }
 
-    /// The same, and also the first retransmissions, so many of them.
+    /// Loses so many of the next segments that are sent for the first time.
+    pub(crate) fn lose_next(&mut self, segments: u32) {
+        let mut left = segments;
+        self.on_data(move |_, again| {
+            let lost = !again && left > 0;
+            left -= u32::from(lost);
+            if lost { Fate::Drop } else { Fate::Pass }
+        });
+    }
+
+    /// As [`Bed::lose`], and also the first retransmissions, so many of them.
     pub(crate) fn lose_and_again(&mut self, which: &'static [u64], mut copies: u32) {
         let mut count = 0;
         self.on_data(move |_, again| {
