@@ -12,7 +12,7 @@ const PATIENCE: Span = Span::from_secs(20);
 /// An ACK or a retransmission comes at once if it comes within this.
 pub(crate) const AT_ONCE: Span = Span::from_millis(15);
 
-/// A flight that [`Bed::burst`] sent.
+/// A flight that [`Bed::write_segments`] sent.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Burst {
     /// The offset of its first byte.
@@ -126,12 +126,6 @@ impl Bed {
     /// Runs until all that was written is acknowledged.
     pub(crate) fn drain(&mut self) -> Result<(), Fault> {
         self.await_that("not all is acknowledged", |bed| bed.wire().acked() >= bed.written)
-    }
-
-    /// Lets the window grow to so many segments, and writes just as many when nothing is in flight.
-    pub(crate) fn burst(&mut self, segments: u64) -> Result<Burst, Fault> {
-        self.grow_and_drain(segments)?;
-        Ok(self.write_segments(segments))
     }
 
     /// The application writes so many segments.
