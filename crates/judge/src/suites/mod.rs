@@ -5,6 +5,8 @@ pub mod known;
 pub mod rfc5681;
 pub mod rfc6582;
 pub mod rfc6675;
+pub mod rfc8985;
+pub mod rfc9937;
 mod transport;
 
 use crate::case::Case;
@@ -24,7 +26,14 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: &[&Suite] = &[&bbr::SUITE, &rfc5681::SUITE, &rfc6582::SUITE, &rfc6675::SUITE];
+pub const SUITES: &[&Suite] = &[
+    &bbr::SUITE,
+    &rfc5681::SUITE,
+    &rfc6582::SUITE,
+    &rfc6675::SUITE,
+    &rfc8985::SUITE,
+    &rfc9937::SUITE,
+];
 
 /// The suite of that name.
 pub fn by_name(name: &str) -> Option<&'static Suite> {
