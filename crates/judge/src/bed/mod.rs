@@ -2,8 +2,10 @@
 
 mod link;
 mod run;
+mod window;
 mod wire;
 
+pub(crate) use window::Cut;
 pub use wire::{Event, EventKind, Wire};
 
 use crate::case::Fault;

@@ -1,6 +1,13 @@
 //! The suites: one for each document.
 
 pub mod bbr;
+pub mod rfc3168;
+pub mod rfc8257;
+pub mod rfc8511;
+pub mod rfc9406;
+pub mod rfc9438;
+#[cfg(test)]
+mod subjects;
 
 use crate::case::Case;
 use crate::subject::Subject;
@@ -17,11 +24,18 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: [&Suite; 1] = [&bbr::SUITE];
+pub const SUITES: &[&Suite] = &[
+    &bbr::SUITE,
+    &rfc3168::SUITE,
+    &rfc8257::SUITE,
+    &rfc8511::SUITE,
+    &rfc9406::SUITE,
+    &rfc9438::SUITE,
+];
 
 /// The suite of that name.
 pub fn by_name(name: &str) -> Option<&'static Suite> {
-    SUITES.into_iter().find(|suite| suite.name == name)
+    SUITES.iter().copied().find(|suite| suite.name == name)
 }
 
 impl Suite {
