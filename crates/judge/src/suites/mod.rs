@@ -1,11 +1,14 @@
 //! The suites: one for each document.
 
 pub mod bbr;
+pub mod prague;
+pub mod rate_limited;
 pub mod rfc3168;
 pub mod rfc8257;
 pub mod rfc8511;
 pub mod rfc9406;
 pub mod rfc9438;
+pub mod rfc9768;
 #[cfg(test)]
 mod subjects;
 
@@ -28,11 +31,14 @@ pub struct Suite {
 /// Every suite.
 pub const SUITES: &[&Suite] = &[
     &bbr::SUITE,
+    &prague::SUITE,
+    &rate_limited::SUITE,
     &rfc3168::SUITE,
     &rfc8257::SUITE,
     &rfc8511::SUITE,
     &rfc9406::SUITE,
     &rfc9438::SUITE,
+    &rfc9768::SUITE,
 ];
 
 /// The suite of that name.

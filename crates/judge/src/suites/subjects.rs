@@ -17,3 +17,8 @@ pub(crate) fn loss_based() -> Vec<Engine> {
 pub(crate) fn ecn_capable() -> Vec<Engine> {
     ["tahoe", "reno", "newreno", "vegas", "cubic", "new-ecn", "dctcp"].map(engine).into()
 }
+
+/// Those whose data is ECT(0) and that ask for Accurate ECN.
+pub(crate) fn accurate() -> Vec<Engine> {
+    ["tahoe", "reno", "newreno", "vegas", "cubic", "new-ecn"].map(engine).into()
+}

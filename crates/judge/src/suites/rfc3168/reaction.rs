@@ -72,7 +72,7 @@ pub(crate) const AGAIN: Case = Case {
         Ok(())
     },
     // DCTCP's part comes near to 1 without marks.
-    concerns: Concerns::Controllers(&["tahoe", "reno", "newreno", "vegas", "cubic"]),
+    concerns: LOSS_BASED,
     ..BASE
 };
 

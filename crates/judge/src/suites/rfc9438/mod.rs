@@ -42,12 +42,12 @@ const BASE: Case = Case {
 const ECN: Setup = Setup { ecn: Ecn::Classic, ..Setup::DEFAULT };
 
 /// K in seconds (section 4.2, figure 2), from W_max and the window of the epoch's beginning in segments.
-fn k(w_max: f64, begin: f64) -> f64 {
+pub(super) fn k(w_max: f64, begin: f64) -> f64 {
     libm::cbrt((w_max - begin).max(0.0) / C)
 }
 
 /// W_cubic in segments (section 4.2, figure 1), so many seconds after the epoch's beginning.
-fn w_cubic(w_max: f64, begin: f64, t_s: f64) -> f64 {
+pub(super) fn w_cubic(w_max: f64, begin: f64, t_s: f64) -> f64 {
     let from_plateau = t_s - k(w_max, begin);
     C * from_plateau * from_plateau * from_plateau + w_max
 }
