@@ -53,7 +53,7 @@ impl Wire {
     }
 }
 
-/// What a program of a bulk sender does.
+/// Steps of programs for a bulk sender.
 impl Bed {
     /// The round-trip time without a queue.
     pub(crate) fn rtt(&self) -> Span {

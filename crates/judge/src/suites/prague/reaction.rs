@@ -47,7 +47,7 @@ pub(crate) const SHARE: Case = Case {
     demanded: "with marks on a quarter of the data, ten rounds reduce by half of the growing estimate",
     tolerance: 0.12,
     program: |case, bed| {
-        settle(bed, 200.0, 50)?;
+        settle(bed, 120.0, 40)?;
         let before = bed.window();
         let mut packets = 0;
         bed.on_data(move |_, _| {
@@ -57,7 +57,7 @@ pub(crate) const SHARE: Case = Case {
         bed.run_for(bed.rtt() * 11);
         bed.leave_alone();
         bed.run_for(bed.rtt() * 2);
-        let (mut alpha, mut left) = (libm::pow(1.0 - GAIN, 50.0), 1.0);
+        let (mut alpha, mut left) = (libm::pow(1.0 - GAIN, 42.0), 1.0);
         for _ in 0..10 {
             alpha += GAIN * (0.25 - alpha);
             left *= 1.0 - alpha / 2.0;

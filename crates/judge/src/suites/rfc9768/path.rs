@@ -58,10 +58,8 @@ pub(crate) const ZEROED_ENDS_ECT: Case = Case {
     demanded: "after a first count of zero, data is Not-ECT",
     program: |_, bed| {
         clear_ace(bed);
-        bed.grow_to(5.0)?;
-        for _ in 0..3 {
-            bed.round()?;
-        }
+        bed.grow_to(15.0)?;
+        bed.lose()?;
         if bed.wire().codepoint() != Some(Codepoint::NotEct) {
             return Err(Fault::NotObservable("it does not test the count, as it may".to_owned()));
         }
