@@ -83,7 +83,7 @@ impl Bed {
     /// # Errors
     ///
     /// It is not acknowledged.
-    pub(crate) fn round(&mut self) -> Result<f64, Fault> {
+    pub(crate) fn round_trip(&mut self) -> Result<f64, Fault> {
         let (from, end) = (self.now, self.wire.sent());
         self.run_until_acked(end)?;
         Ok(self.wire.peak_since(from))
@@ -112,7 +112,7 @@ impl Bed {
     /// # Errors
     ///
     /// It does not.
-    pub(crate) fn lose(&mut self) -> Result<Cut, Fault> {
+    pub(crate) fn lose_next(&mut self) -> Result<Cut, Fault> {
         self.next_data(1, Fate::Drop);
         self.repair()
     }
@@ -130,7 +130,7 @@ impl Bed {
         let before = self.wire.peak_until_hole(from);
         self.run_until_acked(self.wire.sent())?;
         let at = self.now;
-        Ok(Cut { before, after: self.round()?, at })
+        Ok(Cut { before, after: self.round_trip()?, at })
     }
 
     /// Marks the next segments, and lets the sender react.
@@ -147,7 +147,7 @@ impl Bed {
         let before = self.wire.peak_since(from);
         self.run_until_acked(self.wire.sent())?;
         let at = self.now;
-        Ok(Cut { before, after: self.round()?, at })
+        Ok(Cut { before, after: self.round_trip()?, at })
     }
 
     /// Whether new data is ECT.

@@ -87,3 +87,28 @@ pub(crate) const FRACTION: Case = Case {
     },
     ..BASE
 };
+
+/// The threshold is a millisecond of the path's rate, as in a queue of RFC 9332.
+pub(crate) const SHORT_QUEUE: Case = Case {
+    name: "a-queue-that-marks-early-stays-short",
+    clause: clause("2.4", Level::Rule),
+    path: Path { mbit_per_s: 40.0, rtt_ms: 20, queue_bdp: 4.0 },
+    demanded: "behind a queue that marks from 1 ms on, the path is full and the queue is short",
+    program: |_, bed| {
+        bed.mark_above(Some(5000));
+        bed.run_for(Span::from_secs(2));
+        let (from, delivered) = (bed.now, bed.delivered());
+        let mut most = 0;
+        bed.run_until(Span::from_secs(3), |bed| {
+            most = most.max(bed.queued());
+            false
+        });
+        let rate = (bed.delivered() - delivered) / bed.seconds_since(from);
+        bed.expect("the part of the path's rate", rate / bed.path.goodput(), 0.9..=1.0)?;
+        let delay = most as f64 * 8.0 / bed.path.mbit_per_s / 1e3;
+        bed.expect("the longest queue in milliseconds", delay, 0.0..=6.0)?;
+        demand!(bed.dropped() == 0, "packets were dropped");
+        Ok(())
+    },
+    ..BASE
+};

@@ -62,5 +62,6 @@ suite!("prague", "Prague", include_str!("coverage.toml"), [engine("prague")], {
     a_round_trip_adds_a_segment: growth::LONG,
     short_round_trips_count_as_25_milliseconds: growth::SHORT,
     packets_are_paced: growth::PACED,
+    a_queue_that_marks_early_stays_short: growth::SHORT_QUEUE,
     a_window_may_be_less_than_a_segment: growth::FRACTION,
 });

@@ -59,7 +59,7 @@ const EXAMPLE: Case = Case {
         }
         let window = at_once(bed);
         bed.expect("the window in segments", window, 19.0..=20.0)?;
-        let doubled = bed.round()?;
+        let doubled = bed.round_trip()?;
         bed.expect("the window a round trip later in segments", doubled, 38.0..=41.0)
     },
     ..BASE
@@ -93,8 +93,8 @@ const RESET: Case = Case {
     program: |_, bed| {
         bed.grow_to(60.0)?;
         bed.mark(1)?;
-        bed.round()?;
-        let before = bed.round()?;
+        bed.round_trip()?;
+        let before = bed.round_trip()?;
         bed.traffic = Traffic::PerMillisecond(20 * PAYLOAD / 40);
         bed.run_for(Span::from_secs(1));
         bed.expect("the flight in segments", bed.flight_segments(), 15.0..=25.0)?;
@@ -152,9 +152,9 @@ const SLOW_START_GOES_ON: Case = Case {
     demanded: "a sender that uses its window is not held back in slow start",
     program: |_, bed| {
         bed.grow_to(1.0)?;
-        let mut before = bed.round()?;
+        let mut before = bed.round_trip()?;
         while before < 150.0 {
-            let window = bed.round()?;
+            let window = bed.round_trip()?;
             bed.expect("growth in a round trip", window / before, 1.8..=2.1)?;
             before = window;
         }
@@ -170,10 +170,10 @@ const AVOIDANCE_GOES_ON: Case = Case {
     demanded: "a sender that uses its window is not held back in congestion avoidance",
     program: |_, bed| {
         bed.grow_to(40.0)?;
-        bed.lose()?;
-        let begin = bed.round()?;
+        bed.lose_next()?;
+        let begin = bed.round_trip()?;
         for _ in 0..12 {
-            bed.round()?;
+            bed.round_trip()?;
         }
         let slope = (bed.window() - begin) / 12.0;
         bed.expect("segments per round trip", slope, 0.85..=1.15)
@@ -190,7 +190,7 @@ const CUBIC_GOES_ON: Case = Case {
     tolerance: 0.05,
     program: |case, bed| {
         bed.grow_to(64.0)?;
-        let cut = bed.lose()?;
+        let cut = bed.lose_next()?;
         let (w_max, begin) = (cut.before, 0.7 * cut.before);
         for part in [0.5, 1.0, 1.75] {
             let t_s = part * k(w_max, begin);

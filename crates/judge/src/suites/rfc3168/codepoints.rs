@@ -35,7 +35,7 @@ pub(crate) const PURE_ACKS: Case = Case {
     name: "pure-acks-are-not-ect",
     clause: clause("6.1.4", Level::Must),
     traffic: Traffic::Pause,
-    demanded: "packets without data are Not-ECT",
+    demanded: "packets without data are Not-ECT, a FIN too",
     program: |_, bed| {
         bed.write(10_000);
         bed.run_for(Span::from_millis(200));
@@ -44,6 +44,8 @@ pub(crate) const PURE_ACKS: Case = Case {
         if let Some(packet) = stray(bed) {
             bed.inject(packet);
         }
+        bed.run_for(Span::from_millis(200));
+        bed.close();
         bed.run_for(Span::from_millis(200));
         let bare = |event: &&Event| event.kind != EventKind::Arrived && !is_data(event);
         let after = bed.wire().events()[before..].iter().filter(bare).count();

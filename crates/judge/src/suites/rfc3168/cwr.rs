@@ -30,7 +30,7 @@ pub(crate) const FIRST_NEW: Case = Case {
         settle(bed)?;
         let from = bed.wire().events().len();
         bed.mark(1)?;
-        bed.round()?;
+        bed.round_trip()?;
         let Some(echo) = position(bed, from, is_echo) else {
             return Err(Fault::Failed("no echo arrives".to_owned()));
         };
@@ -90,7 +90,7 @@ pub(crate) const AFTER_LOSS: Case = Case {
     program: |_, bed| {
         settle(bed)?;
         let from = bed.wire().events().len();
-        bed.lose()?;
+        bed.lose_next()?;
         let new = first_new_after_repair(bed, from);
         demand!(new.is_some_and(|event| has(event, Flags::CWR)), "it has no CWR");
         let all = with_cwr(bed, from);
@@ -134,7 +134,7 @@ pub(crate) const LOST: Case = Case {
         });
         let before = bed.window();
         let cut = bed.repair()?;
-        bed.round()?;
+        bed.round_trip()?;
         let all = with_cwr(bed, from);
         demand!(all == 2, "{all} packets have CWR");
         let after = bed.window();

@@ -47,9 +47,9 @@ fn is_data(event: &Event) -> bool {
 /// Congestion avoidance with a window of some 30 segments.
 fn settle(bed: &mut Bed) -> Result<(), Fault> {
     bed.grow_to(30.0)?;
-    bed.lose()?;
+    bed.lose_next()?;
     for _ in 0..6 {
-        bed.round()?;
+        bed.round_trip()?;
     }
     bed.demand_ect()
 }

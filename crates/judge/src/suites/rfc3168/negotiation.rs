@@ -114,8 +114,8 @@ pub(crate) const NOT_AGREED: Case = Case {
             packet.segment.flags |= Flags::ECE;
             Fate::Pass
         });
-        let before = bed.round()?;
-        let after = (0..4).try_fold(0.0_f64, |most, _| Ok(most.max(bed.round()?)))?;
+        let before = bed.round_trip()?;
+        let after = (0..4).try_fold(0.0_f64, |most, _| Ok(most.max(bed.round_trip()?)))?;
         bed.expect("the window after four round trips", after, before..=f64::INFINITY)?;
         let answers =
             bed.wire().events().iter().any(|event| is_data(event) && has(event, Flags::CWR));

@@ -13,7 +13,7 @@ pub(crate) const HALVES: Case = Case {
             let cut = bed.mark(1)?;
             bed.expect("the part left by an echo", cut.factor(), 0.44..=0.58)?;
             for _ in 0..8 {
-                bed.round()?;
+                bed.round_trip()?;
             }
         }
         Ok(())
@@ -28,9 +28,9 @@ pub(crate) const AS_LOSS: Case = Case {
     demanded: "an echo reduces the window as a loss does, without a retransmission",
     program: |_, bed| {
         bed.grow_to(60.0)?;
-        let loss = bed.lose()?.factor();
+        let loss = bed.lose_next()?.factor();
         for _ in 0..4 {
-            bed.round()?;
+            bed.round_trip()?;
         }
         let resent = bed.wire().resent();
         let echo = bed.mark(1)?.factor();
@@ -50,7 +50,7 @@ pub(crate) const ONCE: Case = Case {
         settle(bed)?;
         let one = bed.mark(1)?.factor();
         for _ in 0..12 {
-            bed.round()?;
+            bed.round_trip()?;
         }
         let ten = bed.mark(10)?.factor();
         bed.expect("the part left by ten marks", ten, one - 0.15..=1.02)
@@ -64,7 +64,7 @@ pub(crate) const AGAIN: Case = Case {
     demanded: "a mark in data that was sent after the reduction reduces the window again",
     program: |_, bed| {
         bed.grow_to(60.0)?;
-        bed.lose()?;
+        bed.lose_next()?;
         for _ in 0..3 {
             let cut = bed.mark(1)?;
             bed.expect("the part left by a mark", cut.factor(), 0.3..=0.9)?;
@@ -89,14 +89,14 @@ pub(crate) const WITH_LOSS: Case = Case {
     demanded: "a mark and a loss in one window reduce it once",
     program: |_, bed| {
         bed.grow_to(60.0)?;
-        let loss = bed.lose()?.factor();
+        let loss = bed.lose_next()?.factor();
         let both = [
             [Fate::Mark, Fate::Pass, Fate::Pass, Fate::Drop, Fate::Pass],
             [Fate::Drop, Fate::Pass, Fate::Pass, Fate::Mark, Fate::Pass],
         ];
         for fates in both {
             for _ in 0..8 {
-                bed.round()?;
+                bed.round_trip()?;
             }
             next(bed, fates);
             let cut = bed.repair()?;
@@ -114,9 +114,9 @@ pub(crate) const LOST_RETRANSMISSION: Case = Case {
     demanded: "the loss of a retransmission is another instance of congestion",
     program: |_, bed| {
         bed.grow_to(60.0)?;
-        let loss = bed.lose()?.factor();
+        let loss = bed.lose_next()?.factor();
         for _ in 0..4 {
-            bed.round()?;
+            bed.round_trip()?;
         }
         let (mut first, mut again) = (true, true);
         bed.on_data(move |_, resent| {

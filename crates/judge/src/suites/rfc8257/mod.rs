@@ -65,7 +65,7 @@ fn echo(bed: &mut Bed, mut acks: u32) -> Result<Cut, Fault> {
     let before = bed.wire().peak_since(from);
     bed.run_until_acked(bed.wire().sent())?;
     let at = bed.now;
-    Ok(Cut { before, after: bed.round()?, at })
+    Ok(Cut { before, after: bed.round_trip()?, at })
 }
 
 /// DCTCP.Alpha after a number of windows without marks, from one.
@@ -77,7 +77,7 @@ fn decayed(windows: u32) -> f64 {
 fn rounds(bed: &mut Bed, segments: f64) -> Result<u32, Fault> {
     bed.grow_to(1.0)?;
     let mut windows = 0;
-    while bed.round()? < segments {
+    while bed.round_trip()? < segments {
         windows += 1;
     }
     Ok(windows)
@@ -117,10 +117,10 @@ const DECAY: Case = Case {
     demanded: "windows without a mark reduce alpha by 1/16 of it each",
     program: |_, bed| {
         let mut windows = rounds(bed, 50.0)?;
-        bed.lose()?;
+        bed.lose_next()?;
         windows += 3;
         while windows < 21 {
-            bed.round()?;
+            bed.round_trip()?;
             windows += 1;
         }
         let cut = echo(bed, 1)?;
@@ -136,9 +136,9 @@ const LONG_DECAY: Case = Case {
     demanded: "after fifty windows without a mark, one mark reduces the window by 3 % at most",
     program: |_, bed| {
         bed.grow_to(60.0)?;
-        bed.lose()?;
+        bed.lose_next()?;
         for _ in 0..50 {
-            bed.round()?;
+            bed.round_trip()?;
         }
         let cut = echo(bed, 1)?;
         bed.expect("the part left by a mark", cut.factor(), 0.95..=1.02)
@@ -160,9 +160,9 @@ fn left(mut alpha: f64, share: f64, windows: u32) -> f64 {
 /// may be cut at each end, and the first reduction may precede the first update.
 fn follow(case: &Case, bed: &mut Bed, (echoes, of): (u32, u32), windows: u32) -> Result<(), Fault> {
     bed.grow_to(150.0)?;
-    bed.lose()?;
+    bed.lose_next()?;
     for _ in 0..50 {
-        bed.round()?;
+        bed.round_trip()?;
     }
     bed.demand_ect()?;
     let before = bed.window();
@@ -171,8 +171,8 @@ fn follow(case: &Case, bed: &mut Bed, (echoes, of): (u32, u32), windows: u32) ->
         bed.run_for(bed.rtt());
     }
     bed.leave_alone();
-    bed.round()?;
-    let seen = bed.round()? / before;
+    bed.round_trip()?;
+    let seen = bed.round_trip()? / before;
     let share = f64::from(echoes) / f64::from(of);
     let [most, least] = [windows - 2, windows + 1].map(|windows| left(decayed(52), share, windows));
     let range = least * (1.0 - case.tolerance)..=most * (1.0 + case.tolerance);
@@ -217,12 +217,12 @@ const LOSS: Case = Case {
     demanded: "a loss halves the window, however small alpha is",
     program: |_, bed| {
         bed.grow_to(100.0)?;
-        let first = bed.lose()?;
+        let first = bed.lose_next()?;
         bed.expect("the part left by the first loss", first.factor(), 0.46..=0.55)?;
         for _ in 0..40 {
-            bed.round()?;
+            bed.round_trip()?;
         }
-        let second = bed.lose()?;
+        let second = bed.lose_next()?;
         bed.expect("the part left by a loss", second.factor(), 0.46..=0.55)
     },
     ..BASE
@@ -234,9 +234,9 @@ const TIMEOUT: Case = Case {
     demanded: "a timeout leaves one segment, and slow start goes to half of the window",
     program: |_, bed| {
         bed.grow_to(60.0)?;
-        bed.lose()?;
+        bed.lose_next()?;
         for _ in 0..10 {
-            bed.round()?;
+            bed.round_trip()?;
         }
         let before = bed.time_out()?;
         let mut packets = bed.packets_in(bed.rtt());
@@ -260,12 +260,12 @@ const GROWTH: Case = Case {
     demanded: "slow start doubles the window, congestion avoidance adds a segment per round trip",
     program: |_, bed| {
         bed.grow_to(1.0)?;
-        let (first, second) = (bed.round()?, bed.round()?);
+        let (first, second) = (bed.round_trip()?, bed.round_trip()?);
         bed.expect("growth in slow start", second / first, 1.8..=2.1)?;
-        bed.lose()?;
-        let begin = bed.round()?;
+        bed.lose_next()?;
+        let begin = bed.round_trip()?;
         for _ in 0..10 {
-            bed.round()?;
+            bed.round_trip()?;
         }
         let slope = (bed.window() - begin) / 10.0;
         bed.expect("segments per round trip in congestion avoidance", slope, 0.85..=1.15)
@@ -281,7 +281,7 @@ const ENDS_SLOW_START: Case = Case {
         bed.grow_to(60.0)?;
         let cut = echo(bed, 1)?;
         for _ in 0..5 {
-            bed.round()?;
+            bed.round_trip()?;
         }
         let growth = bed.window() - cut.after;
         bed.expect("growth in five round trips in segments", growth, 2.0..=7.0)

@@ -33,9 +33,9 @@ const BASE: Case = Case {
 /// A window of some 60 segments in congestion avoidance.
 fn settle(bed: &mut Bed) -> Result<(), Fault> {
     bed.grow_to(60.0)?;
-    bed.lose()?;
-    bed.round()?;
-    bed.round()?;
+    bed.lose_next()?;
+    bed.round_trip()?;
+    bed.round_trip()?;
     Ok(())
 }
 
@@ -78,7 +78,7 @@ const SLOW_START: Case = Case {
         bed.grow_to(40.0)?;
         let cut = bed.mark(1)?;
         bed.expect("the part left by an echo", cut.factor(), 0.76..=0.84)?;
-        let (before, after) = (bed.round()?, bed.round()?);
+        let (before, after) = (bed.round_trip()?, bed.round_trip()?);
         bed.expect("growth in a round trip in segments", after - before, -1.0..=2.0)
     },
     ..BASE
@@ -91,7 +91,7 @@ const RENO_LOSS: Case = Case {
     demanded: "a loss halves the window as without ABE",
     program: |_, bed| {
         settle(bed)?;
-        let left = bed.lose()?.factor();
+        let left = bed.lose_next()?.factor();
         bed.expect("the part left by a loss", left, 0.46..=0.55)
     },
     ..BASE
@@ -104,7 +104,7 @@ const CUBIC_LOSS: Case = Case {
     demanded: "a loss leaves 0.7 of the window as without ABE",
     program: |_, bed| {
         settle(bed)?;
-        let left = bed.lose()?.factor();
+        let left = bed.lose_next()?.factor();
         bed.expect("the part left by a loss", left, 0.66..=0.75)
     },
     ..BASE
@@ -153,7 +153,7 @@ const PERSISTENT: Case = Case {
         let before = bed.window();
         bed.on_data(|_, _| Fate::Mark);
         for _ in 0..12 {
-            bed.round()?;
+            bed.round_trip()?;
         }
         let after = bed.window();
         demand!(after < 0.3 * before, "{after} segments after {before}");
@@ -172,7 +172,7 @@ const THRESHOLD: Case = Case {
         let cut = bed.mark(1)?;
         let mut window = cut.after;
         for _ in 0..5 {
-            window = bed.round()?;
+            window = bed.round_trip()?;
         }
         bed.expect("growth in five round trips in segments", window - cut.after, 2.0..=7.0)
     },

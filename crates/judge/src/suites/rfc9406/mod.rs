@@ -49,7 +49,7 @@ fn begin(bed: &mut Bed) -> Result<(), Fault> {
 /// Growth in a round trip: 2 in slow start, 1.25 in conservative slow start.
 fn growth(bed: &mut Bed) -> Result<f64, Fault> {
     let before = bed.flight_segments();
-    Ok(bed.round()? / before)
+    Ok(bed.round_trip()? / before)
 }
 
 /// Round trips of slow start, then a burst with a larger RTT, up to the end of the burst behind it. A round of the

@@ -6,17 +6,17 @@ use windlass_tcp::config::AckPolicy;
 
 /// The growth per round trip over a number of them, in segments.
 fn slope(bed: &mut Bed, rounds: u32) -> Result<f64, Fault> {
-    let first = bed.round()?;
+    let first = bed.round_trip()?;
     let mut last = first;
     for _ in 0..rounds {
-        last = bed.round()?;
+        last = bed.round_trip()?;
     }
     Ok((last - first) / f64::from(rounds))
 }
 
 fn below_prior(_: &Case, bed: &mut Bed) -> Result<(), Fault> {
     bed.grow_to(24.0)?;
-    let cut = bed.lose()?;
+    let cut = bed.lose_next()?;
     // W_max - 0.7 W_max takes 14 segments: 27 round trips.
     let growth = slope(bed, 20)?;
     demand!(bed.window() <= cut.before, "it is beyond the window before the loss");
@@ -51,8 +51,8 @@ pub(crate) const ABOVE_PRIOR: Case = Case {
     demanded: "from the window before the loss on, it grows by a segment per round trip",
     program: |_, bed| {
         bed.grow_to(12.0)?;
-        let cut = bed.lose()?;
-        while bed.round()? < cut.before + 1.0 {
+        let cut = bed.lose_next()?;
+        while bed.round_trip()? < cut.before + 1.0 {
             demand!(bed.seconds_since(cut.at) < 3.0, "it does not come back to {}", cut.before);
         }
         let growth = slope(bed, 12)?;

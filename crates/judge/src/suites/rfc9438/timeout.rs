@@ -9,9 +9,9 @@ pub(crate) const SLOW_START: Case = Case {
     demanded: "below ssthresh a round trip doubles the window, and not more",
     program: |_, bed| {
         bed.grow_to(1.0)?;
-        let mut before = bed.round()?;
+        let mut before = bed.round_trip()?;
         while before < 150.0 {
-            let window = bed.round()?;
+            let window = bed.round_trip()?;
             bed.expect("growth in a round trip", window / before, 1.8..=2.1)?;
             before = window;
         }
@@ -24,7 +24,7 @@ pub(crate) const SLOW_START: Case = Case {
 /// not double, and the window before the timeout.
 fn after_timeout(bed: &mut Bed) -> Result<(f64, f64), Fault> {
     bed.grow_to(64.0)?;
-    bed.lose()?;
+    bed.lose_next()?;
     bed.run_for(Span::from_secs(1));
     let before = bed.time_out()?;
     let mut packets = bed.packets_in(bed.rtt());

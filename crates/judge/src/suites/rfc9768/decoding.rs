@@ -57,12 +57,12 @@ pub(crate) const WRAPS: Case = Case {
     demanded: "each of ten marks in windows of their own reduces, also where ACE wraps from 7 to 0",
     program: |_, bed| {
         bed.grow_to(60.0)?;
-        bed.lose()?;
+        bed.lose_next()?;
         bed.demand_ect()?;
         for _ in 0..10 {
             let cut = bed.mark(1)?;
             bed.expect("the part left by a mark", cut.factor(), 0.4..=0.95)?;
-            while bed.round()? < 20.0 {}
+            while bed.round_trip()? < 20.0 {}
         }
         Ok(())
     },
@@ -78,7 +78,7 @@ pub(crate) const ONCE: Case = Case {
         settle(bed)?;
         let one = bed.mark(1)?.factor();
         for _ in 0..12 {
-            bed.round()?;
+            bed.round_trip()?;
         }
         let ten = bed.mark(10)?.factor();
         bed.expect("the part left by ten marks", ten, one - 0.15..=one + 0.15)
@@ -117,9 +117,9 @@ pub(crate) const CYCLED: Case = Case {
     program: |_, bed| {
         bed.on_acks(strip_option);
         bed.grow_to(50.0)?;
-        bed.lose()?;
+        bed.lose_next()?;
         for _ in 0..3 {
-            bed.round()?;
+            bed.round_trip()?;
         }
         bed.demand_ect()?;
         let before = bed.window();
@@ -135,13 +135,13 @@ pub(crate) const CYCLED: Case = Case {
             let count = ace(packet);
             strip_option(packet);
             let base = *base.get_or_insert(count);
-            let hides = count != base && lost < 9 || (lost > 0 && lost < 9);
+            let hides = lost < 9 && (count != base || lost > 0);
             lost += u32::from(hides);
             if hides { Fate::Drop } else { Fate::Pass }
         });
         bed.run_until_acked(begin + 12 * crate::bed::PAYLOAD)?;
         bed.run_until_acked(bed.wire().sent())?;
-        let after = bed.round()?;
+        let after = bed.round_trip()?;
         bed.expect("the part left by the marks", after / before, 0.3..=0.92)
     },
     ..BASE
@@ -161,8 +161,8 @@ pub(crate) const OVERTAKEN: Case = Case {
             acks += 1;
             if acks == 3 { Fate::Late(Span::from_millis(150)) } else { Fate::Pass }
         });
-        bed.round()?;
-        bed.round()?;
+        bed.round_trip()?;
+        bed.round_trip()?;
         // The late ACK comes in these.
         demand_no_reduction(bed, 10)
     },

@@ -113,7 +113,7 @@ pub(crate) const COUNT: Case = Case {
             packet.segment.payload_len = 100;
             bed.inject(packet);
         }
-        bed.round()?;
+        bed.round_trip()?;
         let data = sent(bed).filter(|event| event.packet.segment.payload_len > 0).last();
         let count = data.map(|event| ace(&event.packet));
         demand!(count == Some((FIRST_COUNT + 3) % 8), "data has the count {count:?}");
@@ -129,7 +129,7 @@ pub(crate) const NO_CWR: Case = Case {
     program: |_, bed| {
         settle(bed)?;
         bed.mark(1)?;
-        bed.lose()?;
+        bed.lose_next()?;
         let data = sent(bed).filter(|event| event.packet.segment.payload_len > 0);
         let other = data.map(|event| ace(&event.packet)).find(|count| *count != FIRST_COUNT);
         demand!(other.is_none(), "data has the count {other:?}");

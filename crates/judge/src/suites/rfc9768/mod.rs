@@ -87,18 +87,18 @@ fn sends_ect(bed: &Bed) -> bool {
 /// Congestion avoidance with a window of some 30 segments.
 fn settle(bed: &mut Bed) -> Result<(), Fault> {
     bed.grow_to(30.0)?;
-    bed.lose()?;
+    bed.lose_next()?;
     for _ in 0..3 {
-        bed.round()?;
+        bed.round_trip()?;
     }
     bed.demand_ect()
 }
 
 /// Runs for some round trips; fails if the window falls meanwhile.
 fn demand_no_reduction(bed: &mut Bed, rounds: u32) -> Result<(), Fault> {
-    let before = bed.round()?;
+    let before = bed.round_trip()?;
     for _ in 0..rounds {
-        let window = bed.round()?;
+        let window = bed.round_trip()?;
         bed.expect("the window in segments", window, before - 1.0..=f64::INFINITY)?;
     }
     Ok(())

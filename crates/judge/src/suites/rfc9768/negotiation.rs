@@ -86,7 +86,7 @@ fn demand_no_ecn(bed: &mut Bed) -> Result<(), Fault> {
     bed.grow_to(10.0)?;
     for _ in 0..3 {
         let before = bed.flight_segments();
-        let window = bed.round()?;
+        let window = bed.round_trip()?;
         bed.expect("growth in a round trip", window / before, 1.0..=2.1)?;
     }
     demand!(!sends_ect(bed), "a packet is ECT");
@@ -141,8 +141,8 @@ pub(crate) const CLASSIC: Case = Case {
             set_ace(packet, 0);
             Fate::Pass
         });
-        bed.round()?;
-        let after = bed.round()?;
+        bed.round_trip()?;
+        let after = bed.round_trip()?;
         bed.expect("the part left by echoes of a round trip", after / before, 0.4..=0.95)?;
         let cwr = sent(bed).filter(|event| ace(&event.packet) & 2 != 0 && !is_syn(&event.packet));
         let cwr = cwr.filter(|event| event.packet.segment.payload_len > 0).count();
@@ -191,8 +191,8 @@ pub(crate) const SECOND_ANSWER: Case = Case {
         };
         set_ace(&mut answer, 1);
         bed.inject(answer);
-        bed.round()?;
-        bed.round()?;
+        bed.round_trip()?;
+        bed.round_trip()?;
         let count = sent(bed).rev_data().map(|event| ace(&event.packet));
         demand!(count == Some(FIRST_COUNT), "data has the count {count:?}");
         Ok(())

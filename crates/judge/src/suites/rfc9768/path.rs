@@ -11,9 +11,9 @@ pub(crate) const CE_ON_SYN: Case = Case {
     program: |_, bed| {
         answer_with(bed, 6);
         bed.grow_to(1.0)?;
-        let mut before = bed.round()?;
+        let mut before = bed.round_trip()?;
         for _ in 0..3 {
-            let window = bed.round()?;
+            let window = bed.round_trip()?;
             bed.expect("growth in a round trip", window / before, 1.7..=2.3)?;
             before = window;
         }
@@ -42,10 +42,10 @@ pub(crate) const ZEROED: Case = Case {
         clear_ace(bed);
         bed.grow_to(8.0)?;
         for _ in 0..2 {
-            bed.round()?;
+            bed.round_trip()?;
         }
         bed.grow_to(20.0)?;
-        bed.lose()?;
+        bed.lose_next()?;
         demand_no_reduction(bed, 8)
     },
     ..BASE
@@ -59,7 +59,7 @@ pub(crate) const ZEROED_ENDS_ECT: Case = Case {
     program: |_, bed| {
         clear_ace(bed);
         bed.grow_to(15.0)?;
-        bed.lose()?;
+        bed.lose_next()?;
         if bed.wire().codepoint() != Some(Codepoint::NotEct) {
             return Err(Fault::NotObservable("it does not test the count, as it may".to_owned()));
         }
@@ -92,9 +92,9 @@ pub(crate) const NOT_ECT_RESPONDS: Case = Case {
     program: |_, bed| {
         answer_with(bed, 4);
         bed.grow_to(30.0)?;
-        bed.lose()?;
+        bed.lose_next()?;
         for _ in 0..3 {
-            bed.round()?;
+            bed.round_trip()?;
         }
         let before = bed.window();
         bed.on_acks(|packet| {
@@ -103,9 +103,9 @@ pub(crate) const NOT_ECT_RESPONDS: Case = Case {
             packet.segment.options.accecn = None;
             Fate::Pass
         });
-        bed.round()?;
-        bed.round()?;
-        let after = bed.round()?;
+        bed.round_trip()?;
+        bed.round_trip()?;
+        let after = bed.round_trip()?;
         bed.expect("the part left by a mark", after / before, 0.4..=0.95)?;
         demand_no_reduction(bed, 3)
     },
@@ -136,7 +136,7 @@ pub(crate) const CONTRADICTION: Case = Case {
             Fate::Pass
         });
         for _ in 0..3 {
-            bed.round()?;
+            bed.round_trip()?;
         }
         let codepoint = bed.wire().codepoint();
         demand!(codepoint == Some(Codepoint::NotEct), "data is {codepoint:?}");
