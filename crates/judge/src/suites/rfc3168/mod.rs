@@ -54,7 +54,7 @@ fn settle(bed: &mut Bed) -> Result<(), Fault> {
     bed.demand_ect()
 }
 
-suite!("rfc3168", "ECN", ecn_capable(), {
+suite!("rfc3168", "ECN", include_str!("coverage.toml"), ecn_capable(), {
     a_syn_asks_by_two_flags: negotiation::ASKS,
     a_syn_is_not_ect: negotiation::SYN_NOT_ECT,
     without_an_answer_data_is_not_ect: negotiation::NO_ANSWER,

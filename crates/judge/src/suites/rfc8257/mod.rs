@@ -289,7 +289,7 @@ const ENDS_SLOW_START: Case = Case {
     ..BASE
 };
 
-suite!("rfc8257", "DCTCP", [engine("dctcp")], {
+suite!("rfc8257", "DCTCP", include_str!("coverage.toml"), [engine("dctcp")], {
     data_is_ect: ECT,
     alpha_begins_with_one: FIRST,
     alpha_decays_by_a_sixteenth_a_window: DECAY,

@@ -191,7 +191,7 @@ const ACCURATE: Case = Case {
     ..BASE
 };
 
-suite!("rfc8511", "Alternative Backoff with ECN", loss_based(), {
+suite!("rfc8511", "Alternative Backoff with ECN", include_str!("coverage.toml"), loss_based(), {
     an_echo_leaves_four_fifths_of_renos_window: RENO_ECHO,
     an_echo_leaves_85_percent_of_cubics_window: CUBIC_ECHO,
     an_echo_in_slow_start_leaves_as_much: SLOW_START,

@@ -63,7 +63,7 @@ fn enter_conservative(bed: &mut Bed) -> Result<(), Fault> {
     Ok(())
 }
 
-suite!("rfc9406", "HyStart++", [engine("cubic")], {
+suite!("rfc9406", "HyStart++", include_str!("coverage.toml"), [engine("cubic")], {
     a_delay_increase_slows_growth: threshold::EXIT,
     without_a_delay_increase_slow_start_goes_on: threshold::NO_EXIT,
     the_threshold_is_an_eighth_of_the_rtt: threshold::EIGHTH,

@@ -68,7 +68,7 @@ fn follow(
     bed.expect(what, bed.window(), expected - error..=expected + error)
 }
 
-suite!("rfc9438", "CUBIC", [engine("cubic")], {
+suite!("rfc9438", "CUBIC", include_str!("coverage.toml"), [engine("cubic")], {
     a_loss_leaves_seven_tenths: decrease::LOSS,
     an_echo_leaves_seven_tenths: decrease::ECHO,
     echoes_reduce_the_window_to_one_segment: decrease::TO_ONE,
