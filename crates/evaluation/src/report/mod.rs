@@ -43,13 +43,13 @@ pub struct Report {
 /// The number of cells with each verdict.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// [`Verdict::Met`].
+    /// Cells that are [`Verdict::Met`].
     pub met: usize,
-    /// [`Verdict::NotMet`].
+    /// Cells that are [`Verdict::NotMet`].
     pub not_met: usize,
-    /// [`Verdict::NotDecided`].
+    /// Cells that are [`Verdict::NotDecided`].
     pub not_decided: usize,
-    /// [`Verdict::NotTestable`].
+    /// Cells that are [`Verdict::NotTestable`].
     pub not_testable: usize,
 }
 
