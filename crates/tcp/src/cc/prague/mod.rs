@@ -80,6 +80,10 @@ struct PragueController {
     news: News,
     /// The time of the last report.
     now: Time,
+    /// Bytes delivered on the connection.
+    delivered: u64,
+    /// When a loss halved the window last.
+    halved_at: Option<Time>,
     classic: Option<ClassicQueue>,
 }
 
@@ -92,6 +96,8 @@ impl PragueController {
             hold: None,
             news: News::default(),
             now: Time::ZERO,
+            delivered: 0,
+            halved_at: None,
             classic: prague.classic_fallback.then(ClassicQueue::default),
         }
     }
@@ -122,18 +128,19 @@ impl PragueController {
     }
 
     /// Halves the window, at most once per RTT and virtual RTT.
-    fn reduce_by_loss(&mut self, delivery: &Delivery) {
+    fn reduce_by_loss(&mut self) {
         if !self.is_held_by_loss() {
             self.window.halve(self.round_trips.virtual_rtt());
-            self.hold = Some(Hold::new(delivery, true));
+            self.hold = Some(Hold::new(self.now, self.delivered, true));
+            self.halved_at = Some(self.now);
         }
     }
 
     /// Reduces by half of alpha, unless a reduction came within an RTT and virtual RTT.
-    fn reduce_by_marks(&mut self, delivery: &Delivery) {
+    fn reduce_by_marks(&mut self) {
         if self.hold.is_none() {
             self.window.reduce(self.alpha());
-            self.hold = Some(Hold::new(delivery, false));
+            self.hold = Some(Hold::new(self.now, self.delivered, false));
         }
     }
 
@@ -230,15 +237,24 @@ impl Controller for PragueController {
 
     fn on_sent(&mut self, sent: &Sent) {
         self.now = sent.now;
+        // A duplicate ACK without SACK, and RACK's timer, report a loss and no delivery (RFC 5681 §3.2).
+        if sent.is_retransmission && core::mem::take(&mut self.news.is_lost) {
+            self.reduce_by_loss();
+            if let Some(srtt) = self.round_trips.smoothed() {
+                self.window.end_update(srtt);
+            }
+        }
     }
 
-    fn on_lost(&mut self, _: &Lost) {
-        self.news.is_lost = true;
+    /// Data sent before the last halving is of the same window, when its loss is found later than a round trip after
+    /// the first one, too (RFC 6582 §3.2).
+    fn on_lost(&mut self, lost: &Lost) {
+        self.news.is_lost |= self.halved_at.is_none_or(|halved| lost.sent >= halved);
     }
 
     /// The steps of `PragueCC::ACKReceived`, in its order.
     fn on_delivery(&mut self, delivery: &Delivery) {
-        self.now = delivery.now;
+        (self.now, self.delivered) = (delivery.now, delivery.delivered_total);
         self.take_rtt(delivery);
         let news = core::mem::take(&mut self.news);
         let Some(srtt) = self.round_trips.smoothed() else { return };
@@ -247,7 +263,7 @@ impl Controller for PragueController {
         self.end_round(delivery);
         self.release(delivery, true);
         if news.is_lost {
-            self.reduce_by_loss(delivery);
+            self.reduce_by_loss();
         }
         if !self.is_held_by_loss() && delivery.is_window_limited {
             // With AccECN, copies are marked as well.
@@ -256,7 +272,7 @@ impl Controller for PragueController {
         }
         self.release(delivery, false);
         if news.marked > 0 {
-            self.reduce_by_marks(delivery);
+            self.reduce_by_marks();
         }
         self.window.end_update(srtt);
     }

@@ -1,0 +1,182 @@
+//! How time passes on a bed.
+
+use super::{Bed, Fate, PAYLOAD, Packet, Traffic, link};
+use windlass_base::{Span, Time};
+
+/// One thing that happens next.
+#[derive(Copy, Clone)]
+enum Next {
+    LeaveLink,
+    Arrive,
+    ArriveBack,
+    Write,
+    WakeSender,
+    WakeReceiver,
+}
+
+impl Bed {
+    /// Runs until the condition holds after an event, before the sender reacts by sending. A sender with timers of its
+    /// own shows their expiry only by packets: it is looked at after those. False if it does not hold within `limit`.
+    pub(crate) fn run_until(&mut self, limit: Span, mut holds: impl FnMut(&Bed) -> bool) -> bool {
+        let end = self.now + limit;
+        // The program may have changed the application.
+        self.transmit();
+        loop {
+            let next = self.next().map(|(at, _)| at).filter(|at| *at <= end);
+            self.now = self.now.max(self.sender.wait(next.unwrap_or(end)));
+            let worked = self.work();
+            let found = worked && holds(self);
+            let has_sent = self.transmit();
+            if found || !worked && has_sent && holds(self) {
+                return true;
+            }
+            if !worked && self.now >= end {
+                return false;
+            }
+        }
+    }
+
+    pub(crate) fn run_for(&mut self, span: Span) {
+        self.run_until(span, |_| false);
+    }
+
+    /// The earliest; of those at one time the first of this list.
+    fn next(&self) -> Option<(Time, Next)> {
+        let writes = matches!(self.traffic, Traffic::PerMillisecond(_));
+        [
+            (self.link.free_at, Next::LeaveLink),
+            (self.there.keys().next().map(|key| key.0), Next::Arrive),
+            (self.back.keys().next().map(|key| key.0), Next::ArriveBack),
+            (writes.then_some(self.next_write), Next::Write),
+            (self.sender.wakes_at(), Next::WakeSender),
+            (self.receiver.poll_timeout(), Next::WakeReceiver),
+        ]
+        .into_iter()
+        .filter_map(|(at, next)| Some((at?, next)))
+        .min_by_key(|(at, _)| *at)
+    }
+
+    /// Does one thing that is due; false if nothing is. In real time it may be due since a while: what follows from it
+    /// on the path counts from `due`, so that the path is no slower than it should be.
+    fn work(&mut self) -> bool {
+        let now = self.now;
+        let Some((at, next)) = self.next().filter(|(at, _)| *at <= now) else {
+            self.due = now;
+            return false;
+        };
+        self.due = at;
+        match next {
+            Next::LeaveLink => self.leave_link(),
+            Next::Arrive => self.arrive(),
+            Next::ArriveBack => {
+                if let Some((_, packet)) = self.back.pop_first() {
+                    self.deliver_back(packet);
+                }
+            }
+            Next::Write => self.write_regularly(),
+            Next::WakeSender => self.sender.wake(now),
+            Next::WakeReceiver => self.receiver.handle_timeout(now, &mut ()),
+        }
+        true
+    }
+
+    fn write_regularly(&mut self) {
+        self.next_write = self.due + Span::from_millis(1);
+        if let Traffic::PerMillisecond(bytes) = self.traffic {
+            self.written += self.sender.write(bytes);
+        }
+    }
+
+    /// More than the window can admit at once waits.
+    fn top_up(&mut self) {
+        let waits = self.written.saturating_sub(self.wire.sent());
+        let enough = (self.path.goodput() * 0.012) as u64 + 20 * PAYLOAD + self.wire.flight();
+        if waits < enough {
+            self.written += self.sender.write(enough - waits);
+        }
+    }
+
+    /// Returns whether the sender sent something.
+    pub(super) fn transmit(&mut self) -> bool {
+        if matches!(self.traffic, Traffic::Bulk) {
+            self.top_up();
+        }
+        if !matches!(self.traffic, Traffic::PerMillisecond(_)) {
+            self.next_write = self.now;
+        }
+        let mut packets = std::mem::take(&mut self.outgoing);
+        self.sender.transmit(self.now, &mut packets);
+        let has_sent = !packets.is_empty();
+        for packet in packets.drain(..) {
+            self.send(packet);
+        }
+        self.outgoing = packets;
+        while let Some(run) = self.receiver.poll_transmit(self.now, 4, &mut ()) {
+            run.segments().for_each(|segment| self.answer(Packet { segment, ecn: run.ecn }));
+        }
+        has_sent
+    }
+
+    fn send(&mut self, mut packet: Packet) {
+        self.sent_packets += 1;
+        let again = self.wire.is_resent(&packet);
+        self.wire.note_sent(self.now, &packet, self.sender.variable("cwnd"));
+        let rule = self.on_data.as_mut().filter(|_| packet.segment.payload_len > 0);
+        let fate = rule.map_or(Fate::Pass, |rule| rule(&packet, again));
+        let mut late = Span::ZERO;
+        match fate {
+            Fate::Pass => {}
+            Fate::Drop => {
+                self.link.dropped += 1;
+                return;
+            }
+            Fate::Mark => link::mark(&mut packet),
+            Fate::Late(by) => late = by,
+            Fate::Twice => self.link.enter(self.now, (packet, late), &self.path),
+        }
+        self.link.enter(self.now, (packet, late), &self.path);
+    }
+
+    fn leave_link(&mut self) {
+        let Some((packet, late)) = self.link.leave(self.due, &self.path) else { return };
+        let mut at = self.due + self.path.one_way() + late;
+        if self.late.0 > 0 {
+            self.late.0 -= 1;
+            at += self.late.1;
+        }
+        self.order += 1;
+        self.there.insert((at, self.order), packet);
+    }
+
+    fn arrive(&mut self) {
+        if let Some((_, packet)) = self.there.pop_first() {
+            self.receiver.handle_segment(self.now, &packet.segment, packet.ecn, &mut ());
+        }
+    }
+
+    fn answer(&mut self, mut packet: Packet) {
+        let fate = self.on_acks.as_mut().map_or(Fate::Pass, |rule| rule(&mut packet));
+        let mut at = self.due + self.path.one_way();
+        if let Some(slot) = self.ack_slot {
+            at = Time::from_nanos(at.as_nanos().next_multiple_of(slot.as_nanos()));
+        }
+        match fate {
+            Fate::Pass => {}
+            Fate::Drop => return,
+            Fate::Mark => link::mark(&mut packet),
+            Fate::Late(by) => at += by,
+            Fate::Twice => self.send_back(at, packet),
+        }
+        self.send_back(at, packet);
+    }
+
+    fn send_back(&mut self, at: Time, packet: Packet) {
+        self.order += 1;
+        self.back.insert((at, self.order), packet);
+    }
+
+    pub(super) fn deliver_back(&mut self, packet: Packet) {
+        self.sender.receive(self.now, &packet);
+        self.wire.note_arrived(self.now, &packet, self.sender.variable("cwnd"));
+    }
+}

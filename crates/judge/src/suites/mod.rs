@@ -1,0 +1,119 @@
+//! The suites: one for each document.
+
+pub mod bbr;
+pub mod known;
+pub mod rfc5681;
+pub mod rfc6582;
+pub mod rfc6675;
+mod transport;
+
+use crate::case::Case;
+use crate::subject::Subject;
+
+/// The cases of one document.
+#[derive(Debug)]
+pub struct Suite {
+    /// Its name on the command line: `rfc5681`, `bbr`.
+    pub name: &'static str,
+    /// The subject of its document, for a title.
+    pub title: &'static str,
+    /// Its cases.
+    pub cases: &'static [Case],
+    /// The clauses of its document, as TOML ([`report::clauses`](crate::report::clauses)).
+    pub coverage: &'static str,
+}
+
+/// Every suite.
+pub const SUITES: &[&Suite] = &[&bbr::SUITE, &rfc5681::SUITE, &rfc6582::SUITE, &rfc6675::SUITE];
+
+/// The suite of that name.
+pub fn by_name(name: &str) -> Option<&'static Suite> {
+    SUITES.iter().copied().find(|suite| suite.name == name)
+}
+
+impl Suite {
+    /// Its cases that concern a subject.
+    pub fn concerning(&self, subject: &dyn Subject) -> impl Iterator<Item = &'static Case> {
+        let controller = subject.controller();
+        self.cases.iter().filter(move |case| case.concerns.includes(&controller))
+    }
+}
+
+/// A suite, and a test of each of its cases with each subject that must pass it.
+///
+/// `suite!(NAME, TITLE, [SUBJECT, ..] { test_name: CASE, .. })`, where a subject is the expression of an
+/// [`Engine`](crate::Engine). The name of a test is that of its case, with underscores.
+macro_rules! suite {
+    ($name:literal, $title:literal, $subjects:expr, { $($cases:tt)+ }) => {
+        $crate::suites::suite!($name, $title, "clause = []", $subjects, { $($cases)+ });
+    };
+    ($name:literal, $title:literal, $coverage:expr, $subjects:expr, { $($test:ident: $case:expr,)+ }) => {
+        /// The cases.
+        pub const SUITE: $crate::suites::Suite = $crate::suites::Suite {
+            name: $name,
+            title: $title,
+            cases: &[$($case),+],
+            coverage: $coverage,
+        };
+
+        #[cfg(test)]
+        mod each {
+            #[allow(unused_imports, reason = "a suite may be of constants of its own module alone")]
+            use super::*;
+
+            $(
+                #[test]
+                fn $test() {
+                    let case = &$case;
+                    assert_eq!(case.name, stringify!($test).replace('_', "-"));
+                    for subject in $subjects {
+                        $crate::suites::tests::must_pass(case, &subject);
+                    }
+                }
+            )+
+        }
+    };
+}
+pub(crate) use suite;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Outcome;
+    use std::collections::BTreeSet;
+
+    /// Panics unless the subject passes, if the case concerns it.
+    pub(crate) fn must_pass(case: &Case, subject: &dyn Subject) {
+        if !case.concerns.includes(&subject.controller()) {
+            return;
+        }
+        let judgement = case.judge(subject);
+        if let Some(why) = known::of_the_engine(case.name, &subject.controller()) {
+            let fails = matches!(judgement.outcome, Outcome::Failed(_));
+            assert!(fails, "{} with {} passes, known as: {why}", case.name, subject.name());
+        } else if judgement.outcome != Outcome::Passed {
+            let reason = judgement.outcome.reason().unwrap_or_default();
+            panic!("{} with {}: {reason}; demanded: {}", case.name, subject.name(), case.demanded);
+        }
+    }
+
+    #[test]
+    fn each_case_has_a_name_of_its_own_and_a_clause() {
+        let mut names = BTreeSet::new();
+        for suite in SUITES {
+            for case in suite.cases {
+                assert!(
+                    names.insert((suite.name, case.name)),
+                    "{}: {} twice",
+                    suite.name,
+                    case.name
+                );
+                assert!(
+                    !case.clause.section.is_empty() && !case.demanded.is_empty(),
+                    "{}",
+                    case.name
+                );
+            }
+        }
+    }
+}
