@@ -43,6 +43,8 @@ impl Engine {
         (config.recovery.rack, config.recovery.tail_loss_probe) = (rack, rack);
         config.recovery.prr = matches!(setup.repair, Repair::Prr | Repair::Rack);
         (config.recovery.undo, config.recovery.frto) = (setup.undo, setup.undo);
+        // RFC 3168 section 6.1.2, RFC 9438 section 4.6: echoes may leave one segment. Linux keeps two.
+        config.window.least = 1;
         // Whatever the application writes leaves at once.
         config.sending.nagle = false;
         (config.buffers.send, config.buffers.receive) = (BUFFER, BUFFER);

@@ -3,9 +3,11 @@
 mod link;
 mod run;
 mod script;
+mod window;
 mod wire;
 
 pub(crate) use script::{AT_ONCE, Burst};
+pub(crate) use window::Cut;
 pub use wire::{Event, EventKind, Wire};
 
 use crate::subject::{Ecn, Packet, Repair, Sender, Setup, Subject};

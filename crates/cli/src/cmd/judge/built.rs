@@ -73,6 +73,7 @@ fn repeated(args: &Judge) -> Vec<OsString> {
     {
         words.extend(is_set.then(|| option.into()));
     }
+    words.extend(args.bcp.words());
     words
 }
 

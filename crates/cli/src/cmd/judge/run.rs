@@ -1,8 +1,9 @@
 //! Judges, and prints and writes what was found.
 
 use super::args::Judge;
-use super::subject::Subject;
-use super::{print, written};
+use super::built::Crate;
+use super::subject::{Subject, own_name};
+use super::{bcp, print, written};
 use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::{interrupt, parallel, progress_bar, stdout};
@@ -14,6 +15,9 @@ use windlass_tcp::Profile;
 
 /// Runs `windlass judge`; returns the exit status.
 pub(crate) fn main(args: &Judge) -> Result<ExitCode, Failure> {
+    if args.bcp.bcp {
+        return evaluate(args);
+    }
     let is_table = args.list || args.coverage;
     if is_table && args.subject.is_none() {
         return table(args, None).map(|()| ExitCode::SUCCESS);
@@ -25,6 +29,19 @@ pub(crate) fn main(args: &Judge) -> Result<ExitCode, Failure> {
         }
         Subject::Here(sender, profile) => judge(args, &*sender, profile),
     }
+}
+
+/// By the criteria of RFC 9743.
+fn evaluate(args: &Judge) -> Result<ExitCode, Failure> {
+    let subjects = match args.subject.as_deref() {
+        Some(text) => match Crate::find(text)? {
+            Some(built) => return built.judge(args),
+            None => text,
+        },
+        None => own_name()?,
+    };
+    let subjects: Vec<&str> = subjects.split(',').collect();
+    bcp::run::main(&args.bcp, &subjects, args.jobs, args.json)
 }
 
 fn chosen(args: &Judge, controller: Option<&str>) -> Result<Vec<Chosen>, Failure> {

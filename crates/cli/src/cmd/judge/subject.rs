@@ -30,8 +30,13 @@ impl Subject {
 }
 
 fn own(profile: Profile) -> Result<Subject, Failure> {
+    Subject::find(Some(own_name()?), profile)
+}
+
+/// The name of the controller that this command's crate adds.
+pub(super) fn own_name() -> Result<&'static str, Failure> {
     match registry().controller_names()[..] {
-        [name] => Subject::find(Some(name), profile),
+        [name] => Ok(name),
         [] => Err(Failure::Input(format!(
             "CONTROLLER: which one? One of {}, or the folder of a crate",
             controller_names().join(", ")
