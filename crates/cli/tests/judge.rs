@@ -54,7 +54,7 @@ fn a_failed_case_has_a_reason_files_and_a_command_that_replays_it() {
     assert_eq!(words[..5], ["windlass", "judge", "none", "--suite", "rfc5681"]);
     let again = windlass(&folder, &words[2..]);
     assert_eq!(again.status.code(), Some(1));
-    assert!(parts(&again).1.contains("1 cases: 0 passed, 1 failed"), "{again:?}");
+    assert!(parts(&again).1.contains("1 case: 0 passed, 1 failed"), "{again:?}");
 
     let failed =
         json(&windlass(&folder, &["none", "--suite", "rfc5681", "--json"]))["failed"].clone();

@@ -84,12 +84,9 @@ impl Suite {
 
 /// A suite, and a test of each of its cases with each subject that must pass it.
 ///
-/// `suite!(NAME, TITLE, [SUBJECT, ..] { test_name: CASE, .. })`, where a subject is the expression of an
-/// [`Engine`](crate::Engine). The name of a test is that of its case, with underscores.
+/// `suite!(NAME, TITLE, COVERAGE, [SUBJECT, ..], { test_name: CASE, .. })`, where COVERAGE is the text of the folder's
+/// `coverage.toml`, and a subject is the expression of an [`Engine`](crate::Engine). The name of a test is that of its case, with underscores.
 macro_rules! suite {
-    ($name:literal, $title:literal, $subjects:expr, { $($cases:tt)+ }) => {
-        $crate::suites::suite!($name, $title, "clause = []", $subjects, { $($cases)+ });
-    };
     ($name:literal, $title:literal, $coverage:expr, $subjects:expr, { $($test:ident: $case:expr,)+ }) => {
         /// The cases.
         pub const SUITE: $crate::suites::Suite = $crate::suites::Suite {

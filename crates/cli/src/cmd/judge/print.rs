@@ -59,10 +59,10 @@ fn unseen(report: &Report) -> Option<String> {
 
 fn sum(report: &Report) -> String {
     let Counts { passed, failed, not_observable } = report.counts();
-    let all = report.examined.len();
-    let name = &report.subject;
+    let (name, all) = (&report.subject, report.examined.len());
+    let noun = if all == 1 { "case" } else { "cases" };
     format!(
-        "{name}: {all} cases: {passed} passed, {failed} failed, {not_observable} not observable"
+        "{name}: {all} {noun}: {passed} passed, {failed} failed, {not_observable} not observable"
     )
 }
 
