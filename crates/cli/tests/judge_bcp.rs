@@ -15,7 +15,8 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("UTF-8")
 }
 
-const ONE_CELL: [&str; 5] = ["--quick", "--criterion", "packet-loss", "--setting", "tail-drop-shallow"];
+const ONE_CELL: [&str; 5] =
+    ["--quick", "--criterion", "packet-loss", "--setting", "tail-drop-shallow"];
 
 #[test]
 fn the_same_bytes_and_page_come_for_any_number_of_jobs() {
