@@ -10,17 +10,22 @@
 //! use windlass_tcp::cc::Bbr3;
 //!
 //! let suite = suites::by_name("bbr").expect("a suite");
-//! let judgement = suite.cases[0].judge(&Engine::new(Arc::new(Bbr3)));
+//! let judgement = suite.cases[0].judge(&Engine::new(Arc::new(Bbr3::default())));
 //! assert_eq!(judgement.outcome, Outcome::Passed);
 //! ```
 
 mod bed;
 mod case;
 mod engine;
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+mod linux;
+pub mod report;
 mod subject;
 pub mod suites;
 
 pub use bed::{Bed, Check, Event, EventKind, Fate, PACKET, PAYLOAD, Path, Traffic, Wire};
 pub use case::{Case, Clause, Concerns, Fault, Judgement, Level, Outcome, Verdict};
 pub use engine::Engine;
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+pub use linux::Kernel;
 pub use subject::{Ecn, Packet, Repair, Sender, Setup, Subject};

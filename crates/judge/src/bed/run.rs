@@ -3,20 +3,31 @@
 use super::{Bed, Fate, PAYLOAD, Packet, Traffic, link};
 use windlass_base::{Span, Time};
 
+/// One thing that happens next.
+#[derive(Copy, Clone)]
+enum Next {
+    LeaveLink,
+    Arrive,
+    ArriveBack,
+    Write,
+    WakeSender,
+    WakeReceiver,
+}
+
 impl Bed {
-    /// Runs until the condition holds after an event, before the sender reacts by sending. False if it does not hold
-    /// within `limit`.
+    /// Runs until the condition holds after an event, before the sender reacts by sending. A sender with timers of its
+    /// own shows their expiry only by packets: it is looked at after those. False if it does not hold within `limit`.
     pub(crate) fn run_until(&mut self, limit: Span, mut holds: impl FnMut(&Bed) -> bool) -> bool {
         let end = self.now + limit;
         // The program may have changed the application.
         self.transmit();
         loop {
-            let next = self.next_time().filter(|next| *next <= end);
+            let next = self.next().map(|(at, _)| at).filter(|at| *at <= end);
             self.now = self.now.max(self.sender.wait(next.unwrap_or(end)));
             let worked = self.work();
             let found = worked && holds(self);
-            self.transmit();
-            if found {
+            let has_sent = self.transmit();
+            if found || !worked && has_sent && holds(self) {
                 return true;
             }
             if !worked && self.now >= end {
@@ -29,47 +40,48 @@ impl Bed {
         self.run_until(span, |_| false);
     }
 
-    fn next_time(&self) -> Option<Time> {
+    /// The earliest; of those at one time the first of this list.
+    fn next(&self) -> Option<(Time, Next)> {
         let writes = matches!(self.traffic, Traffic::PerMillisecond(_));
         [
-            self.link.free_at,
-            self.there.keys().next().map(|key| key.0),
-            self.back.keys().next().map(|key| key.0),
-            self.sender.wakes_at(),
-            self.receiver.poll_timeout(),
-            writes.then_some(self.next_write),
+            (self.link.free_at, Next::LeaveLink),
+            (self.there.keys().next().map(|key| key.0), Next::Arrive),
+            (self.back.keys().next().map(|key| key.0), Next::ArriveBack),
+            (writes.then_some(self.next_write), Next::Write),
+            (self.sender.wakes_at(), Next::WakeSender),
+            (self.receiver.poll_timeout(), Next::WakeReceiver),
         ]
         .into_iter()
-        .flatten()
-        .min()
+        .filter_map(|(at, next)| Some((at?, next)))
+        .min_by_key(|(at, _)| *at)
     }
 
-    /// Does one thing that is due; false if nothing is.
+    /// Does one thing that is due; false if nothing is. In real time it may be due since a while: what follows from it
+    /// on the path counts from `due`, so that the path is no slower than it should be.
     fn work(&mut self) -> bool {
         let now = self.now;
-        let is_due = |at: Option<Time>| at.is_some_and(|at| at <= now);
-        if is_due(self.link.free_at) {
-            self.leave_link();
-        } else if is_due(self.there.keys().next().map(|key| key.0)) {
-            self.arrive();
-        } else if is_due(self.back.keys().next().map(|key| key.0)) {
-            if let Some((_, packet)) = self.back.pop_first() {
-                self.deliver_back(packet);
-            }
-        } else if matches!(self.traffic, Traffic::PerMillisecond(_)) && self.next_write <= now {
-            self.write_regularly();
-        } else if is_due(self.sender.wakes_at()) {
-            self.sender.wake(now);
-        } else if is_due(self.receiver.poll_timeout()) {
-            self.receiver.handle_timeout(now, &mut ());
-        } else {
+        let Some((at, next)) = self.next().filter(|(at, _)| *at <= now) else {
+            self.due = now;
             return false;
+        };
+        self.due = at;
+        match next {
+            Next::LeaveLink => self.leave_link(),
+            Next::Arrive => self.arrive(),
+            Next::ArriveBack => {
+                if let Some((_, packet)) = self.back.pop_first() {
+                    self.deliver_back(packet);
+                }
+            }
+            Next::Write => self.write_regularly(),
+            Next::WakeSender => self.sender.wake(now),
+            Next::WakeReceiver => self.receiver.handle_timeout(now, &mut ()),
         }
         true
     }
 
     fn write_regularly(&mut self) {
-        self.next_write = self.next_write.max(self.now) + Span::from_millis(1);
+        self.next_write = self.due + Span::from_millis(1);
         if let Traffic::PerMillisecond(bytes) = self.traffic {
             self.written += self.sender.write(bytes);
         }
@@ -84,12 +96,17 @@ impl Bed {
         }
     }
 
-    pub(super) fn transmit(&mut self) {
+    /// Returns whether the sender sent something.
+    pub(super) fn transmit(&mut self) -> bool {
         if matches!(self.traffic, Traffic::Bulk) {
             self.top_up();
         }
+        if !matches!(self.traffic, Traffic::PerMillisecond(_)) {
+            self.next_write = self.now;
+        }
         let mut packets = std::mem::take(&mut self.outgoing);
         self.sender.transmit(self.now, &mut packets);
+        let has_sent = !packets.is_empty();
         for packet in packets.drain(..) {
             self.send(packet);
         }
@@ -97,6 +114,7 @@ impl Bed {
         while let Some(run) = self.receiver.poll_transmit(self.now, 4, &mut ()) {
             run.segments().for_each(|segment| self.answer(Packet { segment, ecn: run.ecn }));
         }
+        has_sent
     }
 
     fn send(&mut self, mut packet: Packet) {
@@ -120,8 +138,8 @@ impl Bed {
     }
 
     fn leave_link(&mut self) {
-        let Some((packet, late)) = self.link.leave(self.now, &self.path) else { return };
-        let mut at = self.now + self.path.one_way() + late;
+        let Some((packet, late)) = self.link.leave(self.due, &self.path) else { return };
+        let mut at = self.due + self.path.one_way() + late;
         if self.late.0 > 0 {
             self.late.0 -= 1;
             at += self.late.1;
@@ -138,7 +156,7 @@ impl Bed {
 
     fn answer(&mut self, mut packet: Packet) {
         let fate = self.on_acks.as_mut().map_or(Fate::Pass, |rule| rule(&mut packet));
-        let mut at = self.now + self.path.one_way();
+        let mut at = self.due + self.path.one_way();
         if let Some(slot) = self.ack_slot {
             at = Time::from_nanos(at.as_nanos().next_multiple_of(slot.as_nanos()));
         }

@@ -17,14 +17,16 @@ use crate::subject::Subject;
 pub struct Suite {
     /// Its name on the command line: `rfc5681`, `bbr`.
     pub name: &'static str,
-    /// What it is about.
+    /// The subject of its document, for a title.
     pub title: &'static str,
     /// Its cases.
     pub cases: &'static [Case],
+    /// The clauses of its document, as TOML ([`report::clauses`](crate::report::clauses)).
+    pub coverage: &'static str,
 }
 
 /// Every suite.
-pub const SUITES: [&Suite; 6] = [
+pub const SUITES: &[&Suite] = &[
     &bbr::SUITE,
     &rfc5681::SUITE,
     &rfc6582::SUITE,
@@ -35,7 +37,7 @@ pub const SUITES: [&Suite; 6] = [
 
 /// The suite of that name.
 pub fn by_name(name: &str) -> Option<&'static Suite> {
-    SUITES.into_iter().find(|suite| suite.name == name)
+    SUITES.iter().copied().find(|suite| suite.name == name)
 }
 
 impl Suite {
@@ -51,10 +53,17 @@ impl Suite {
 /// `suite!(NAME, TITLE, [SUBJECT, ..] { test_name: CASE, .. })`, where a subject is the expression of an
 /// [`Engine`](crate::Engine). The name of a test is that of its case, with underscores.
 macro_rules! suite {
-    ($name:literal, $title:literal, $subjects:expr, { $($test:ident: $case:expr,)+ }) => {
+    ($name:literal, $title:literal, $subjects:expr, { $($cases:tt)+ }) => {
+        $crate::suites::suite!($name, $title, "clause = []", $subjects, { $($cases)+ });
+    };
+    ($name:literal, $title:literal, $coverage:expr, $subjects:expr, { $($test:ident: $case:expr,)+ }) => {
         /// The cases.
-        pub const SUITE: $crate::suites::Suite =
-            $crate::suites::Suite { name: $name, title: $title, cases: &[$($case),+] };
+        pub const SUITE: $crate::suites::Suite = $crate::suites::Suite {
+            name: $name,
+            title: $title,
+            cases: &[$($case),+],
+            coverage: $coverage,
+        };
 
         #[cfg(test)]
         mod each {

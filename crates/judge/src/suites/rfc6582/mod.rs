@@ -13,7 +13,7 @@ const fn clause(section: &'static str, level: Level) -> Clause {
     Clause { document: "RFC 6582", section, level }
 }
 
-suite!("rfc6582", "NewReno without SACK", tests::engines(), {
+suite!("rfc6582", "NewReno without SACK", include_str!("coverage.toml"), tests::engines(), {
     a_partial_ack_brings_the_next_hole: partial::NEXT_HOLE,
     a_partial_ack_deflates_the_window: partial::DEFLATES,
     partial_acks_keep_data_flowing: partial::FLOWS,

@@ -27,7 +27,7 @@ const BULK: Setup = Setup { receive_buffer: 1 << 20, ..SACK };
 /// The fields in which most cases agree.
 const BY_SACK: Case = Case { setup: SACK, ..CASE };
 
-suite!("rfc6675", "Loss recovery by SACK", tests::engines(), {
+suite!("rfc6675", "Loss recovery by SACK", include_str!("coverage.toml"), tests::engines(), {
     three_sacked_segments_show_a_loss: detection::THREE,
     two_sacked_segments_show_no_loss: detection::TWO,
     one_ack_of_three_segments_shows_a_loss: detection::BYTES,

@@ -25,7 +25,7 @@ const RACK: Case = Case { setup: Setup { receive_buffer: 1 << 18, ..Setup::DEFAU
 /// Those that do not send without a limit.
 const LIMITED: Concerns = Concerns::Except(&["none"]);
 
-suite!("rfc8985", "RACK-TLP", tests::engines(), {
+suite!("rfc8985", "RACK-TLP", include_str!("coverage.toml"), tests::engines(), {
     one_later_segment_shows_a_loss_in_time: detection::BY_TIME,
     a_segment_that_is_little_late_is_not_lost: detection::LITTLE_LATE,
     three_sacked_segments_show_a_loss_at_once: detection::DUP_THRESH,

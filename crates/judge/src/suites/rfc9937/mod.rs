@@ -31,7 +31,7 @@ const BY_PRR: Case = Case {
     ..CASE
 };
 
-suite!("rfc9937", "Proportional rate reduction", tests::engines(), {
+suite!("rfc9937", "Proportional rate reduction", include_str!("coverage.toml"), tests::engines(), {
     the_first_retransmission_leaves_at_once: proportion::AT_ONCE,
     a_reduction_sends_in_proportion: proportion::ONE_LOSS,
     lost_acks_change_no_proportion: proportion::LOST_ACKS,
