@@ -2,7 +2,7 @@
 //! in the receiver's place.
 
 use super::{Bed, Event, EventKind, Fate, Packet, Traffic};
-use crate::case::{Fault, demand};
+use crate::verdict::{Fault, demand};
 use windlass_base::{Ecn, Span, Time};
 use windlass_tcp::{Flags, Segment};
 
