@@ -171,6 +171,15 @@ def limit_cycle(axes: Axes) -> None:
     axes.set_ylabel("timeouts of a flow within 40 s")
 
 
+def bbr_probe_rtt(axes: Axes) -> None:
+    """The change of utilisation by longer intervals of ProbeRTT."""
+    head, *rows = table("bbr-probe-rtt", "| case | utilisation")
+    series = {head[at]: [row[at] for row in rows] for at in (2, 3)}
+    points_across(axes, [row[0] for row in rows], series)
+    axes.axvline(0, color="#555555", linewidth=0.8)
+    axes.set_xlabel("change of utilisation (points)")
+
+
 def bbr_drain(axes: Axes) -> None:
     """The share of Drains that the bound ends."""
     head, *rows = table("bbr-drain", "| case | rounds")
@@ -196,13 +205,18 @@ PLOTS: dict[str, Callable[[Axes], None]] = {
     "ecn-proxy": ecn_proxy,
     "tou-speed": tou_speed,
     "limit-cycle": limit_cycle,
+    "bbr-probe-rtt": bbr_probe_rtt,
     "bbr-drain": bbr_drain,
     "bbr-min-rtt": bbr_min_rtt,
 }
 
 
 # Of plots that are higher than the others, in inches.
-HEIGHTS: dict[Callable[[Axes], None], float] = {bbr_drain: 6.2, bbr_min_rtt: 5.2}
+HEIGHTS: dict[Callable[[Axes], None], float] = {
+    bbr_probe_rtt: 5.2,
+    bbr_drain: 6.2,
+    bbr_min_rtt: 5.2,
+}
 
 
 def drawn(draw: Callable[[Axes], None]) -> str:
