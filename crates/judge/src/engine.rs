@@ -1,14 +1,14 @@
 //! The engine of Windlass, with any of its controllers or one of another crate.
 
+use crate::bed::MSS;
 use crate::subject::{Ecn, Packet, Repair, Sender, Setup, Subject};
+use crate::suites::known;
 use std::sync::Arc;
 use windlass_base::Time;
 use windlass_tcp::cc::ControllerFactory;
 use windlass_tcp::config::EcnEcho;
 use windlass_tcp::{Config, Connection, Profile, SeqNumber};
 
-/// Payload of a full segment without options, in bytes.
-pub(crate) const MSS: u16 = 1460;
 const BUFFER: u64 = 64 << 20;
 
 /// A controller on the engine.
@@ -59,6 +59,14 @@ impl Subject for Engine {
 
     fn controller(&self) -> String {
         self.controller.name().to_owned()
+    }
+
+    fn explains(&self, case: &str) -> Option<&'static str> {
+        let explanation = match self.profile {
+            Profile::Linux => known::with_linux,
+            _ => known::of_the_engine,
+        };
+        explanation(case, self.controller.name())
     }
 
     fn open(&self, setup: &Setup, now: Time) -> Result<Box<dyn Sender>, String> {

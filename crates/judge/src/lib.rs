@@ -22,6 +22,7 @@ mod linux;
 pub mod report;
 mod subject;
 pub mod suites;
+mod verdict;
 
 pub use bed::{Bed, Check, Event, EventKind, Fate, PACKET, PAYLOAD, Path, Traffic, Wire};
 pub use case::{Case, Clause, Concerns, Fault, Judgement, Level, Outcome, Verdict};

@@ -10,9 +10,8 @@ pub(crate) use script::{AT_ONCE, Burst};
 pub(crate) use window::Cut;
 pub use wire::{Event, EventKind, Wire};
 
-use crate::case::Fault;
-use crate::engine::MSS;
 use crate::subject::{Ecn, Packet, Repair, Sender, Setup, Subject};
+use crate::verdict::Fault;
 use link::{Link, Policer};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -24,6 +23,8 @@ use windlass_tcp::{Connection, Profile, SeqNumber};
 
 /// Payload bytes of a full segment, with timestamps.
 pub const PAYLOAD: u64 = 1448;
+/// Payload of a full segment without options, in bytes.
+pub(crate) const MSS: u16 = 1460;
 /// Bytes of its packet on the link.
 pub const PACKET: u64 = 1500;
 
@@ -101,6 +102,19 @@ impl Check {
     /// When, in seconds since the case began.
     pub fn seconds(&self) -> f64 {
         seconds(self.at)
+    }
+
+    /// Both as a text: `cwnd in bytes: 2896, expected 14480 to 15928`.
+    fn text(&self) -> String {
+        let expected = match (self.expected.start(), self.expected.end()) {
+            (least, most) if most.is_infinite() => format!("at least {least}"),
+            (least, most) if least.is_infinite() => format!("at most {most}"),
+            (least, most) if least == most => format!("{least}"),
+            (least, most) => format!("{least} to {most}"),
+        };
+        let seen = format!("{:.6}", self.seen);
+        let seen = seen.trim_end_matches('0').trim_end_matches('.');
+        format!("{}: {seen}, expected {expected}", self.what)
     }
 
     /// Whether it is as expected.
@@ -258,11 +272,10 @@ impl Bed {
         seen: f64,
         expected: RangeInclusive<f64>,
     ) -> Result<(), Fault> {
-        let reason = format!("{what}: {seen:.6}, not in {}..={}", expected.start(), expected.end());
         let check = Check { at: self.now, what, seen, expected };
-        let holds = check.holds();
+        let verdict = if check.holds() { Ok(()) } else { Err(Fault::Failed(check.text())) };
         self.checks.push(check);
-        if holds { Ok(()) } else { Err(Fault::Failed(reason)) }
+        verdict
     }
 }
 
@@ -358,4 +371,17 @@ fn receiver(setup: &Setup) -> Connection {
     let mut receiver = Connection::listen(config, SeqNumber(9));
     receiver.discard_incoming();
     receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comparison_is_a_sentence() {
+        let text = |seen, expected| Check { at: begin(), what: "seconds", seen, expected }.text();
+        assert_eq!(text(0.25, 0.98..=1.2), "seconds: 0.25, expected 0.98 to 1.2");
+        assert_eq!(text(20.0, 1.0..=f64::INFINITY), "seconds: 20, expected at least 1");
+        assert_eq!(text(f64::NAN, f64::NEG_INFINITY..=3.0), "seconds: NaN, expected at most 3");
+    }
 }

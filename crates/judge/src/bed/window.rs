@@ -112,7 +112,7 @@ impl Bed {
     /// # Errors
     ///
     /// It does not.
-    pub(crate) fn lose_next(&mut self) -> Result<Cut, Fault> {
+    pub(crate) fn lose_and_repair(&mut self) -> Result<Cut, Fault> {
         self.next_data(1, Fate::Drop);
         self.repair()
     }

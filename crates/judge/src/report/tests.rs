@@ -135,9 +135,6 @@ fn a_controller_gets_the_cases_that_concern_it() {
 fn the_clauses_of_a_suite_are_those_of_its_cases() {
     for suite in SUITES {
         let clauses = clauses(suite).expect("a table");
-        if suite.coverage.is_empty() {
-            continue;
-        }
         let known: BTreeSet<&str> = suite.cases.iter().map(|case: &Case| case.name).collect();
         let mut named = BTreeSet::new();
         for clause in &clauses {

@@ -10,14 +10,16 @@ pub mod rfc6582;
 pub mod rfc6675;
 pub mod rfc8257;
 pub mod rfc8511;
+pub mod rfc8985;
 pub mod rfc9406;
 pub mod rfc9438;
 pub mod rfc9768;
+pub mod rfc9937;
 #[cfg(test)]
 mod subjects;
 mod transport;
 
-use crate::case::Case;
+use crate::case::{Case, Clause};
 use crate::subject::Subject;
 
 /// The cases of one document.
@@ -44,9 +46,11 @@ pub const SUITES: &[&Suite] = &[
     &rfc6675::SUITE,
     &rfc8257::SUITE,
     &rfc8511::SUITE,
+    &rfc8985::SUITE,
     &rfc9406::SUITE,
     &rfc9438::SUITE,
     &rfc9768::SUITE,
+    &rfc9937::SUITE,
 ];
 
 /// The suite of that name.
@@ -55,6 +59,22 @@ pub fn by_name(name: &str) -> Option<&'static Suite> {
 }
 
 impl Suite {
+    /// The document of most of its cases. The others are of documents that it needs.
+    pub fn document(&self) -> &'static str {
+        let documents = self.cases.iter().rev().map(|case| case.clause.document);
+        let count = |document| documents.clone().filter(|other| *other == document).count();
+        // Of several, the first.
+        documents.clone().max_by_key(|document| count(*document)).unwrap_or_default()
+    }
+
+    /// The section of a case's clause, with the document if it is another one than the suite's.
+    pub fn section(&self, case: &Case) -> String {
+        match case.clause {
+            Clause { document, section, .. } if document == self.document() => section.to_owned(),
+            Clause { document, section, .. } => format!("{document} {section}"),
+        }
+    }
+
     /// Its cases that concern a subject.
     pub fn concerning(&self, subject: &dyn Subject) -> impl Iterator<Item = &'static Case> {
         let controller = subject.controller();
@@ -64,12 +84,9 @@ impl Suite {
 
 /// A suite, and a test of each of its cases with each subject that must pass it.
 ///
-/// `suite!(NAME, TITLE, [SUBJECT, ..] { test_name: CASE, .. })`, where a subject is the expression of an
-/// [`Engine`](crate::Engine). The name of a test is that of its case, with underscores.
+/// `suite!(NAME, TITLE, COVERAGE, [SUBJECT, ..], { test_name: CASE, .. })`, where COVERAGE is the text of the folder's
+/// `coverage.toml`, and a subject is the expression of an [`Engine`](crate::Engine). The name of a test is that of its case, with underscores.
 macro_rules! suite {
-    ($name:literal, $title:literal, $subjects:expr, { $($cases:tt)+ }) => {
-        $crate::suites::suite!($name, $title, "clause = []", $subjects, { $($cases)+ });
-    };
     ($name:literal, $title:literal, $coverage:expr, $subjects:expr, { $($test:ident: $case:expr,)+ }) => {
         /// The cases.
         pub const SUITE: $crate::suites::Suite = $crate::suites::Suite {
@@ -118,6 +135,15 @@ mod tests {
             let reason = judgement.outcome.reason().unwrap_or_default();
             panic!("{} with {}: {reason}; demanded: {}", case.name, subject.name(), case.demanded);
         }
+    }
+
+    #[test]
+    fn a_section_of_another_document_has_its_name() {
+        let suite = by_name("rfc5681").expect("a suite");
+        assert_eq!(suite.document(), "RFC 5681");
+        let timer = suite.cases.iter().find(|case| case.clause.document == "RFC 6298");
+        let timer = timer.expect("a case of the timer");
+        assert_eq!(suite.section(timer), format!("RFC 6298 {}", timer.clause.section));
     }
 
     #[test]

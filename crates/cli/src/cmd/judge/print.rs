@@ -18,24 +18,25 @@ pub(super) fn text(report: &Report) -> String {
 
 fn judged(suite: &Suite, cases: &[Examined]) -> String {
     let rows = cases.iter().map(|one| {
-        let clause = one.case.clause;
+        let case = one.case;
         let outcome = match one.outcome {
             Outcome::Failed(_) => "FAILED",
             _ => one.outcome.name(),
         };
-        [clause.section, clause.level.name(), one.case.name, outcome].map(str::to_owned).to_vec()
+        let texts = [case.clause.level.name(), case.name, outcome].map(str::to_owned);
+        [&[suite.section(case)], &texts[..]].concat()
     });
     titled(suite, stdout::wrapped(&["section", "level", "case", "outcome"], rows))
 }
 
 fn titled(suite: &Suite, table: String) -> String {
-    let document = suite.cases.first().map_or("", |case| case.clause.document);
-    format!("{}: {} ({document})\n{table}", suite.name, suite.title)
+    format!("{}: {} ({})\n{table}", suite.name, suite.title, suite.document())
 }
 
 fn failure(report: &Report, one: &Examined) -> String {
+    let purpose = one.explained.map_or(String::new(), |why| format!("\n  on purpose: {why}"));
     format!(
-        "FAILED: {} by {}\n  demanded: {}\n  seen:     {}\n  replay:   {}",
+        "FAILED: {} by {}\n  demanded: {}\n  seen:     {}{purpose}\n  replay:   {}",
         one.case.name,
         one.case.clause,
         one.case.demanded,
@@ -58,10 +59,10 @@ fn unseen(report: &Report) -> Option<String> {
 
 fn sum(report: &Report) -> String {
     let Counts { passed, failed, not_observable } = report.counts();
-    let all = report.examined.len();
-    let name = &report.subject;
+    let (name, all) = (&report.subject, report.examined.len());
+    let noun = if all == 1 { "case" } else { "cases" };
     format!(
-        "{name}: {all} cases: {passed} passed, {failed} failed, {not_observable} not observable"
+        "{name}: {all} {noun}: {passed} passed, {failed} failed, {not_observable} not observable"
     )
 }
 
@@ -70,11 +71,10 @@ pub(super) fn list(cases: &[Chosen]) -> String {
     let suites = cases.chunk_by(|one, next| one.suite.name == next.suite.name);
     let tables = suites.map(|cases| {
         let rows = cases.iter().map(|one| {
-            let (case, clause) = (one.case, one.case.clause);
+            let case = one.case;
             let mark = report::mark(one.suite, case).unwrap_or_default();
-            [clause.section, clause.level.name(), case.name, case.demanded, mark]
-                .map(str::to_owned)
-                .to_vec()
+            let texts = [case.clause.level.name(), case.name, case.demanded, mark];
+            [&[one.suite.section(case)], &texts.map(str::to_owned)[..]].concat()
         });
         let table = stdout::wrapped(&["section", "level", "case", "demanded", ""], rows);
         titled(cases[0].suite, table)

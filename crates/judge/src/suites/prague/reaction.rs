@@ -87,7 +87,7 @@ pub(crate) const LOSS: Case = Case {
     demanded: "a loss reduces the window as a classic controller does, however small alpha is",
     program: |_, bed| {
         settle(bed, 120.0, 40)?;
-        let cut = bed.lose_next()?;
+        let cut = bed.lose_and_repair()?;
         bed.expect("the part left by a loss", cut.factor(), 0.44..=0.74)
     },
     ..BASE

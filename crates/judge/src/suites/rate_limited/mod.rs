@@ -170,7 +170,7 @@ const AVOIDANCE_GOES_ON: Case = Case {
     demanded: "a sender that uses its window is not held back in congestion avoidance",
     program: |_, bed| {
         bed.grow_to(40.0)?;
-        bed.lose_next()?;
+        bed.lose_and_repair()?;
         let begin = bed.round_trip()?;
         for _ in 0..12 {
             bed.round_trip()?;
@@ -190,7 +190,7 @@ const CUBIC_GOES_ON: Case = Case {
     tolerance: 0.05,
     program: |case, bed| {
         bed.grow_to(64.0)?;
-        let cut = bed.lose_next()?;
+        let cut = bed.lose_and_repair()?;
         let (w_max, begin) = (cut.before, 0.7 * cut.before);
         for part in [0.5, 1.0, 1.75] {
             let t_s = part * k(w_max, begin);

@@ -90,7 +90,7 @@ pub(crate) const AFTER_LOSS: Case = Case {
     program: |_, bed| {
         settle(bed)?;
         let from = bed.wire().events().len();
-        bed.lose_next()?;
+        bed.lose_and_repair()?;
         let new = first_new_after_repair(bed, from);
         demand!(new.is_some_and(|event| has(event, Flags::CWR)), "it has no CWR");
         let all = with_cwr(bed, from);

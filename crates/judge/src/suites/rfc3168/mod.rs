@@ -47,7 +47,7 @@ fn is_data(event: &Event) -> bool {
 /// Congestion avoidance with a window of some 30 segments.
 fn settle(bed: &mut Bed) -> Result<(), Fault> {
     bed.grow_to(30.0)?;
-    bed.lose_next()?;
+    bed.lose_and_repair()?;
     for _ in 0..6 {
         bed.round_trip()?;
     }

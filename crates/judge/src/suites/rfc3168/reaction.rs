@@ -28,7 +28,7 @@ pub(crate) const AS_LOSS: Case = Case {
     demanded: "an echo reduces the window as a loss does, without a retransmission",
     program: |_, bed| {
         bed.grow_to(60.0)?;
-        let loss = bed.lose_next()?.factor();
+        let loss = bed.lose_and_repair()?.factor();
         for _ in 0..4 {
             bed.round_trip()?;
         }
@@ -64,7 +64,7 @@ pub(crate) const AGAIN: Case = Case {
     demanded: "a mark in data that was sent after the reduction reduces the window again",
     program: |_, bed| {
         bed.grow_to(60.0)?;
-        bed.lose_next()?;
+        bed.lose_and_repair()?;
         for _ in 0..3 {
             let cut = bed.mark(1)?;
             bed.expect("the part left by a mark", cut.factor(), 0.3..=0.9)?;
@@ -89,7 +89,7 @@ pub(crate) const WITH_LOSS: Case = Case {
     demanded: "a mark and a loss in one window reduce it once",
     program: |_, bed| {
         bed.grow_to(60.0)?;
-        let loss = bed.lose_next()?.factor();
+        let loss = bed.lose_and_repair()?.factor();
         let both = [
             [Fate::Mark, Fate::Pass, Fate::Pass, Fate::Drop, Fate::Pass],
             [Fate::Drop, Fate::Pass, Fate::Pass, Fate::Mark, Fate::Pass],
@@ -114,7 +114,7 @@ pub(crate) const LOST_RETRANSMISSION: Case = Case {
     demanded: "the loss of a retransmission is another instance of congestion",
     program: |_, bed| {
         bed.grow_to(60.0)?;
-        let loss = bed.lose_next()?.factor();
+        let loss = bed.lose_and_repair()?.factor();
         for _ in 0..4 {
             bed.round_trip()?;
         }

@@ -117,7 +117,7 @@ const DECAY: Case = Case {
     demanded: "windows without a mark reduce alpha by 1/16 of it each",
     program: |_, bed| {
         let mut windows = rounds(bed, 50.0)?;
-        bed.lose_next()?;
+        bed.lose_and_repair()?;
         windows += 3;
         while windows < 21 {
             bed.round_trip()?;
@@ -136,7 +136,7 @@ const LONG_DECAY: Case = Case {
     demanded: "after fifty windows without a mark, one mark reduces the window by 3 % at most",
     program: |_, bed| {
         bed.grow_to(60.0)?;
-        bed.lose_next()?;
+        bed.lose_and_repair()?;
         for _ in 0..50 {
             bed.round_trip()?;
         }
@@ -160,7 +160,7 @@ fn left(mut alpha: f64, share: f64, windows: u32) -> f64 {
 /// may be cut at each end, and the first reduction may precede the first update.
 fn follow(case: &Case, bed: &mut Bed, (echoes, of): (u32, u32), windows: u32) -> Result<(), Fault> {
     bed.grow_to(150.0)?;
-    bed.lose_next()?;
+    bed.lose_and_repair()?;
     for _ in 0..50 {
         bed.round_trip()?;
     }
@@ -217,12 +217,12 @@ const LOSS: Case = Case {
     demanded: "a loss halves the window, however small alpha is",
     program: |_, bed| {
         bed.grow_to(100.0)?;
-        let first = bed.lose_next()?;
+        let first = bed.lose_and_repair()?;
         bed.expect("the part left by the first loss", first.factor(), 0.46..=0.55)?;
         for _ in 0..40 {
             bed.round_trip()?;
         }
-        let second = bed.lose_next()?;
+        let second = bed.lose_and_repair()?;
         bed.expect("the part left by a loss", second.factor(), 0.46..=0.55)
     },
     ..BASE
@@ -234,7 +234,7 @@ const TIMEOUT: Case = Case {
     demanded: "a timeout leaves one segment, and slow start goes to half of the window",
     program: |_, bed| {
         bed.grow_to(60.0)?;
-        bed.lose_next()?;
+        bed.lose_and_repair()?;
         for _ in 0..10 {
             bed.round_trip()?;
         }
@@ -262,7 +262,7 @@ const GROWTH: Case = Case {
         bed.grow_to(1.0)?;
         let (first, second) = (bed.round_trip()?, bed.round_trip()?);
         bed.expect("growth in slow start", second / first, 1.8..=2.1)?;
-        bed.lose_next()?;
+        bed.lose_and_repair()?;
         let begin = bed.round_trip()?;
         for _ in 0..10 {
             bed.round_trip()?;

@@ -33,7 +33,7 @@ const BASE: Case = Case {
 /// A window of some 60 segments in congestion avoidance.
 fn settle(bed: &mut Bed) -> Result<(), Fault> {
     bed.grow_to(60.0)?;
-    bed.lose_next()?;
+    bed.lose_and_repair()?;
     bed.round_trip()?;
     bed.round_trip()?;
     Ok(())
@@ -91,7 +91,7 @@ const RENO_LOSS: Case = Case {
     demanded: "a loss halves the window as without ABE",
     program: |_, bed| {
         settle(bed)?;
-        let left = bed.lose_next()?.factor();
+        let left = bed.lose_and_repair()?.factor();
         bed.expect("the part left by a loss", left, 0.46..=0.55)
     },
     ..BASE
@@ -104,7 +104,7 @@ const CUBIC_LOSS: Case = Case {
     demanded: "a loss leaves 0.7 of the window as without ABE",
     program: |_, bed| {
         settle(bed)?;
-        let left = bed.lose_next()?.factor();
+        let left = bed.lose_and_repair()?.factor();
         bed.expect("the part left by a loss", left, 0.66..=0.75)
     },
     ..BASE

@@ -97,7 +97,7 @@ pub(crate) const LOSS: Case = Case {
     demanded: "after a loss in CSS congestion avoidance follows",
     program: |_, bed| {
         enter_conservative(bed)?;
-        bed.lose_next()?;
+        bed.lose_and_repair()?;
         is_avoidance(bed)
     },
     ..BASE

@@ -10,10 +10,10 @@ pub(crate) const LOSS: Case = Case {
     demanded: "after a loss the window is 0.7 of its value before",
     program: |_, bed| {
         bed.grow_to(64.0)?;
-        let first = bed.lose_next()?;
+        let first = bed.lose_and_repair()?;
         bed.expect("the part left by the first loss", first.factor(), 0.66..=0.74)?;
         bed.run_for(Span::from_secs(2));
-        let second = bed.lose_next()?;
+        let second = bed.lose_and_repair()?;
         bed.expect("the part left by the second loss", second.factor(), 0.66..=0.74)
     },
     ..BASE
@@ -26,7 +26,7 @@ pub(crate) const ECHO: Case = Case {
     demanded: "an ECN echo leaves 0.7 of the window, as a loss does",
     program: |_, bed| {
         bed.grow_to(64.0)?;
-        bed.lose_next()?;
+        bed.lose_and_repair()?;
         bed.run_for(Span::from_secs(2));
         let cut = bed.mark(1)?;
         bed.expect("the part left by an echo", cut.factor(), 0.66..=0.74)?;
@@ -65,7 +65,7 @@ pub(crate) const TO_TWO: Case = Case {
         bed.grow_to(8.0)?;
         for _ in 0..10 {
             let begin = bed.now;
-            let cut = bed.lose_next()?;
+            let cut = bed.lose_and_repair()?;
             demand!(bed.seconds_since(begin) < 2.0, "a timeout repairs a loss");
             bed.expect("the window after a loss in segments", cut.after, 2.0..=cut.before)?;
         }
@@ -83,9 +83,9 @@ pub(crate) const FAST_CONVERGENCE: Case = Case {
     tolerance: 0.04,
     program: |case, bed| {
         bed.grow_to(64.0)?;
-        let first = bed.lose_next()?;
+        let first = bed.lose_and_repair()?;
         bed.run_to(first.at + bed.rtt() * 2);
-        let cut = bed.lose_next()?;
+        let cut = bed.lose_and_repair()?;
         demand!(cut.before < 0.85 * first.before, "the second loss is not below the plateau");
         let plateau = cut.before * (1.0 + BETA) / 2.0;
         let begin = cut.before * BETA;
@@ -101,10 +101,10 @@ pub(crate) const RISING_PLATEAU: Case = Case {
     tolerance: 0.04,
     program: |case, bed| {
         bed.grow_to(32.0)?;
-        let first = bed.lose_next()?;
+        let first = bed.lose_and_repair()?;
         let k_s = k(first.before, BETA * first.before);
         bed.run_to(first.at + Span::from_secs_f64(2.0 * k_s));
-        let cut = bed.lose_next()?;
+        let cut = bed.lose_and_repair()?;
         demand!(cut.before > 1.1 * first.before, "the second loss is not above the plateau");
         let begin = cut.before * BETA;
         follow(case, bed, &cut, (cut.before, begin), k(cut.before, begin), "the second plateau")

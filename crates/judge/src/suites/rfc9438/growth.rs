@@ -7,7 +7,7 @@ use crate::case::demand;
 /// After a loss at some 128 segments, with W_max and the window of the beginning.
 fn begin_epoch(bed: &mut Bed) -> Result<(Cut, (f64, f64)), Fault> {
     bed.grow_to(64.0)?;
-    let cut = bed.lose_next()?;
+    let cut = bed.lose_and_repair()?;
     Ok((cut, (cut.before, BETA * cut.before)))
 }
 
@@ -101,7 +101,7 @@ pub(crate) const BOUND: Case = Case {
     demanded: "a target beyond 1.5 windows counts as 1.5 windows",
     program: |_, bed| {
         bed.grow_to(8.0)?;
-        while bed.lose_next()?.after > 5.0 {}
+        while bed.lose_and_repair()?.after > 5.0 {}
         let (mut before, mut steepest) = (bed.round_trip()?, 1.0_f64);
         for _ in 0..14 {
             let window = bed.round_trip()?;
@@ -172,7 +172,7 @@ pub(crate) const UNUSED: Case = Case {
     demanded: "a window that the application does not use stays as it is",
     program: |_, bed| {
         bed.grow_to(48.0)?;
-        bed.lose_next()?;
+        bed.lose_and_repair()?;
         let before = bed.round_trip()?;
         bed.traffic = slow(bed, 12);
         bed.run_for(Span::from_secs(8));

@@ -16,7 +16,7 @@ fn slope(bed: &mut Bed, rounds: u32) -> Result<f64, Fault> {
 
 fn below_prior(_: &Case, bed: &mut Bed) -> Result<(), Fault> {
     bed.grow_to(24.0)?;
-    let cut = bed.lose_next()?;
+    let cut = bed.lose_and_repair()?;
     // W_max - 0.7 W_max takes 14 segments: 27 round trips.
     let growth = slope(bed, 20)?;
     demand!(bed.window() <= cut.before, "it is beyond the window before the loss");
@@ -51,7 +51,7 @@ pub(crate) const ABOVE_PRIOR: Case = Case {
     demanded: "from the window before the loss on, it grows by a segment per round trip",
     program: |_, bed| {
         bed.grow_to(12.0)?;
-        let cut = bed.lose_next()?;
+        let cut = bed.lose_and_repair()?;
         while bed.round_trip()? < cut.before + 1.0 {
             demand!(bed.seconds_since(cut.at) < 3.0, "it does not come back to {}", cut.before);
         }

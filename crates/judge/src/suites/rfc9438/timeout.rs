@@ -24,7 +24,7 @@ pub(crate) const SLOW_START: Case = Case {
 /// not double, and the window before the timeout.
 fn after_timeout(bed: &mut Bed) -> Result<(f64, f64), Fault> {
     bed.grow_to(64.0)?;
-    bed.lose_next()?;
+    bed.lose_and_repair()?;
     bed.run_for(Span::from_secs(1));
     let before = bed.time_out()?;
     let mut packets = bed.packets_in(bed.rtt());

@@ -57,7 +57,7 @@ pub(crate) const WRAPS: Case = Case {
     demanded: "each of ten marks in windows of their own reduces, also where ACE wraps from 7 to 0",
     program: |_, bed| {
         bed.grow_to(60.0)?;
-        bed.lose_next()?;
+        bed.lose_and_repair()?;
         bed.demand_ect()?;
         for _ in 0..10 {
             let cut = bed.mark(1)?;
@@ -117,7 +117,7 @@ pub(crate) const CYCLED: Case = Case {
     program: |_, bed| {
         bed.on_acks(strip_option);
         bed.grow_to(50.0)?;
-        bed.lose_next()?;
+        bed.lose_and_repair()?;
         for _ in 0..3 {
             bed.round_trip()?;
         }

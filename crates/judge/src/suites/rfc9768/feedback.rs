@@ -129,7 +129,7 @@ pub(crate) const NO_CWR: Case = Case {
     program: |_, bed| {
         settle(bed)?;
         bed.mark(1)?;
-        bed.lose_next()?;
+        bed.lose_and_repair()?;
         let data = sent(bed).filter(|event| event.packet.segment.payload_len > 0);
         let other = data.map(|event| ace(&event.packet)).find(|count| *count != FIRST_COUNT);
         demand!(other.is_none(), "data has the count {other:?}");

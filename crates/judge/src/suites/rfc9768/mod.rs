@@ -87,7 +87,7 @@ fn sends_ect(bed: &Bed) -> bool {
 /// Congestion avoidance with a window of some 30 segments.
 fn settle(bed: &mut Bed) -> Result<(), Fault> {
     bed.grow_to(30.0)?;
-    bed.lose_next()?;
+    bed.lose_and_repair()?;
     for _ in 0..3 {
         bed.round_trip()?;
     }

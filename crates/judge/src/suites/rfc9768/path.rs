@@ -45,7 +45,7 @@ pub(crate) const ZEROED: Case = Case {
             bed.round_trip()?;
         }
         bed.grow_to(20.0)?;
-        bed.lose_next()?;
+        bed.lose_and_repair()?;
         demand_no_reduction(bed, 8)
     },
     ..BASE
@@ -59,7 +59,7 @@ pub(crate) const ZEROED_ENDS_ECT: Case = Case {
     program: |_, bed| {
         clear_ace(bed);
         bed.grow_to(15.0)?;
-        bed.lose_next()?;
+        bed.lose_and_repair()?;
         if bed.wire().codepoint() != Some(Codepoint::NotEct) {
             return Err(Fault::NotObservable("it does not test the count, as it may".to_owned()));
         }
@@ -92,7 +92,7 @@ pub(crate) const NOT_ECT_RESPONDS: Case = Case {
     program: |_, bed| {
         answer_with(bed, 4);
         bed.grow_to(30.0)?;
-        bed.lose_next()?;
+        bed.lose_and_repair()?;
         for _ in 0..3 {
             bed.round_trip()?;
         }
