@@ -45,7 +45,7 @@ pub fn interface(out: &mut Vec<u8>, name: &str, snap_len: u32) {
 /// A packet of the first interface.
 #[derive(Copy, Clone, Debug)]
 pub struct Captured<'a> {
-    /// When.
+/// A packet of the first interface of a capture.
     pub at: Time,
     /// Whether it comes in; otherwise it goes out.
     pub inbound: bool,
