@@ -9,7 +9,7 @@ use std::fmt;
 pub struct Case {
     /// A short name with hyphens, unique in its suite.
     pub name: &'static str,
-    /// What it judges by.
+    /// The place of the demand.
     pub clause: Clause,
     /// The subjects that it concerns.
     pub concerns: Concerns,
@@ -38,6 +38,13 @@ pub struct Clause {
     pub section: &'static str,
     /// How strongly it demands.
     pub level: Level,
+}
+
+impl fmt::Display for Clause {
+    /// `RFC 5681 3.2 (MUST)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ({})", self.document, self.section, self.level.name())
+    }
 }
 
 /// How strongly a clause demands.
@@ -93,7 +100,7 @@ pub enum Fault {
     NotObservable(String),
 }
 
-/// What a program returns.
+/// The result of a program.
 pub type Verdict = Result<(), Fault>;
 
 /// The outcome of a case.
@@ -130,7 +137,7 @@ impl Outcome {
 pub struct Judgement {
     /// The outcome.
     pub outcome: Outcome,
-    /// What was compared, in order of time.
+    /// The comparisons, in order of time.
     pub checks: Vec<Check>,
     /// The packets at the sender's end; `None` where no connection was opened.
     pub wire: Option<Wire>,

@@ -10,7 +10,7 @@
 //! use windlass_tcp::cc::Bbr3;
 //!
 //! let suite = suites::by_name("bbr").expect("a suite");
-//! let judgement = suite.cases[0].judge(&Engine::new(Arc::new(Bbr3)));
+//! let judgement = suite.cases[0].judge(&Engine::new(Arc::new(Bbr3::default())));
 //! assert_eq!(judgement.outcome, Outcome::Passed);
 //! ```
 
@@ -20,6 +20,7 @@ mod engine;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod linux;
 mod packets;
+pub mod report;
 mod subject;
 pub mod suites;
 

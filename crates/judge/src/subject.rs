@@ -1,4 +1,4 @@
-//! What is judged: a sender of TCP, whatever runs it.
+//! The subject of a judgement: a sender of TCP, whatever runs it.
 
 use std::fmt;
 use windlass_base::{Ecn as Codepoint, Time};
@@ -100,7 +100,7 @@ impl Setup {
 /// Which ECN a connection negotiates.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Ecn {
-    /// None.
+    /// Without ECN.
     Off,
     /// RFC 3168's.
     Classic,

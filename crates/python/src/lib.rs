@@ -1,9 +1,12 @@
-//! The native half of the Python package `windlass_lab`: the simulator, and its time series as Arrow.
+//! The native half of the Python package `windlass_lab`: the simulator, its time series as Arrow, and the judge
+//! of controllers in Python.
 //!
 //! The Python half documents these functions and gives their types (`lab/src/windlass_lab/_native.pyi`).
 
+mod controller;
 mod environments;
 mod interrupt;
+mod judge;
 mod progress;
 mod table;
 
@@ -22,9 +25,13 @@ mod _native {
     #[pymodule_export]
     use super::check;
     #[pymodule_export]
+    use super::controller::{PyAck, PyCongestion, PyParams};
+    #[pymodule_export]
     use super::environments::Environments;
     #[pymodule_export]
     use super::interrupt::{Stop, Stopped};
+    #[pymodule_export]
+    use super::judge::judge;
     #[pymodule_export]
     use super::outline;
     #[pymodule_export]

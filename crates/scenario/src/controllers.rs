@@ -4,6 +4,7 @@ use crate::any_kind::{AnyKind, KnownKinds};
 use crate::registry::{Context, Kind, Registry};
 use crate::units::NoSettingsKeys;
 use std::sync::Arc;
+use windlass_base::Span;
 use windlass_keys::{Choice, Located, Probability, choice, keys};
 use windlass_tcp::Profile;
 use windlass_tcp::cc::{self, ControllerFactory};
@@ -28,7 +29,7 @@ choice! {
         /// BBR version 1, as Linux has it. It paces.
         Bbr(NoSettingsKeys) = "bbr",
         /// BBR version 3 (draft-ietf-ccwg-bbr-06). It paces.
-        Bbr3(NoSettingsKeys) = "bbr3",
+        Bbr3(Bbr3Keys) = "bbr3",
         /// New-ECN (Hamann 1999).
         NewEcn(NewEcnKeys) = "new-ecn",
         /// Reno whose rate grows alike for all round-trip times (Floyd 1991), for experiments.
@@ -80,6 +81,42 @@ keys! {
 }
 
 keys! {
+    /// Parameters of BBR version 3.
+    struct Bbr3Keys {
+        /// BBR.ProbeRTTInterval: ProbeRTT is due when no lower RTT has been seen for so long. The draft wants all
+        /// flows on a link to have the same. Default: 5 s.
+        probe_rtt_interval: Option<Located<Span>>,
+        /// BBR.MinRTTFilterLen: the time that the least RTT lasts, at least that of `probe_rtt_interval`. Default:
+        /// 10 s.
+        min_rtt_filter_len: Option<Located<Span>>,
+    }
+}
+
+impl Bbr3Keys {
+    /// The factory; `None` after reporting a setting that cannot work.
+    fn factory(&self, context: &mut Context) -> Option<cc::Bbr3> {
+        let mut factory = cc::Bbr3::default();
+        if let Some(Located { value, location }) = &self.probe_rtt_interval {
+            if value.is_zero() {
+                context.wrong_at(location, "expected a time above zero".to_owned());
+                return None;
+            }
+            factory.probe_rtt_interval = *value;
+        }
+        factory.min_rtt_filter_len =
+            self.min_rtt_filter_len.as_ref().map_or(factory.min_rtt_filter_len, |len| len.value);
+        // "ProbeRTT Design Rationale": the filter includes at least one ProbeRTT.
+        if factory.min_rtt_filter_len < factory.probe_rtt_interval {
+            let wrong = self.min_rtt_filter_len.as_ref().or(self.probe_rtt_interval.as_ref())?;
+            let message = "min_rtt_filter_len must not be shorter than probe_rtt_interval";
+            context.wrong_at(&wrong.location, message.to_owned());
+            return None;
+        }
+        Some(factory)
+    }
+}
+
+keys! {
     /// Parameters of New-ECN.
     struct NewEcnKeys {
         /// cwnd and ssthresh are multiplied by this at a mark. Default: 0.9.
@@ -124,6 +161,9 @@ pub(crate) fn factory(
             factory.classic_fallback = keys.classic_fallback.unwrap_or(factory.classic_fallback);
             factory.fast_growth = keys.fast_growth.unwrap_or(factory.fast_growth);
             return Some(Arc::new(factory));
+        }
+        Some(AnyKind::Known(ControllerKeys::Bbr3(keys))) => {
+            return Some(Arc::new(keys.factory(context)?));
         }
         // The others have no settings.
         Some(AnyKind::Known(keys)) => keys.kind(),

@@ -5,23 +5,25 @@ mod common;
 
 use common::*;
 use proptest::prelude::*;
+use std::collections::VecDeque;
 use windlass_aqm::{
-    CoDelConfig, Config as Queue, DualPi2Config, FqCoDelConfig, PieConfig, SredConfig,
+    CoDelConfig, Config, ConfigError, CustomQueue, DropReason, DualPi2Config, FqCoDelConfig,
+    Packet, PieConfig, Queue, QueueFactory, SredConfig, Stats, Ticket,
 };
-use windlass_base::{Ecn, Rng, Span};
+use windlass_base::{BitRate, Ecn, Rng, Span, Time};
 use windlass_sim::model::link_model::{Aggregation, Outage, TokenBucket};
 use windlass_sim::model::{Channel, Loss, Reorder, TcpApp};
 use windlass_sim::{Scenario, Summary, run};
 
-fn queue(rng: &mut Rng) -> Queue {
+fn queue(rng: &mut Rng) -> Config {
     let queues = [
         drop_tail(1 + rng.below(40) as u32),
         red(),
-        Queue::Pie(PieConfig::default()),
-        Queue::Sred(SredConfig::default()),
-        Queue::CoDel(CoDelConfig::default()),
-        Queue::FqCoDel(FqCoDelConfig::default()),
-        Queue::DualPi2(DualPi2Config::default()),
+        Config::Pie(PieConfig::default()),
+        Config::Sred(SredConfig::default()),
+        Config::CoDel(CoDelConfig::default()),
+        Config::FqCoDel(FqCoDelConfig::default()),
+        Config::DualPi2(DualPi2Config::default()),
     ];
     queues[rng.below(queues.len() as u64) as usize].clone()
 }
@@ -73,6 +75,11 @@ fn summary(seed: u64) -> Summary {
     run(&scenario(seed), seed, &mut ()).expect("a sound scenario")
 }
 
+fn marks_of_flows(summary: &Summary) -> u64 {
+    let marks = summary.flows.iter().map(|flow| Some(flow.marks));
+    marks.chain(summary.udp.iter().map(|udp| udp.marks)).flatten().sum()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(windlass_testbed::cases(32)))]
     #[test]
@@ -82,8 +89,7 @@ proptest! {
         let drops = flows.iter().map(|flow| flow.drops).chain(udp.iter().map(|udp| udp.drops));
         prop_assert_eq!(drops.sum::<u64>(), queues[0].drops);
         prop_assert_eq!(summary.drops, queues[0].drops);
-        let marks = flows.iter().map(|flow| Some(flow.marks)).chain(udp.iter().map(|udp| udp.marks));
-        prop_assert_eq!(marks.flatten().sum::<u64>(), queues[0].marks);
+        prop_assert_eq!(marks_of_flows(&summary), queues[0].marks);
         prop_assert_eq!(summary.policed, queues[0].policed);
         let by_flow = flows.iter().map(|flow| flow.policed).chain(udp.iter().map(|udp| udp.policed));
         let by_place = queues.iter().filter_map(|queue| queue.policed);
@@ -96,6 +102,79 @@ proptest! {
         let gone = udp.drops + udp.drops_elsewhere + udp.policed.unwrap_or(0) + udp.lost;
         prop_assert_eq!(udp.sent, udp.received + gone);
     }
+}
+
+#[test]
+fn a_marked_packet_that_waits_at_the_end_counts_nowhere() {
+    let summary = summary(1_531_021_660_300_196_294);
+    assert_eq!((marks_of_flows(&summary), summary.queues[0].marks), (49, 49));
+}
+
+/// Marks the packet that waits longest whenever another one arrives, and drops every tenth that it has marked.
+#[derive(Debug, Default)]
+struct MarksTheFirst {
+    waiting: VecDeque<Ticket>,
+    stats: Stats,
+}
+
+impl Queue<Ticket> for MarksTheFirst {
+    fn enqueue(
+        &mut self,
+        _: Time,
+        packet: Ticket,
+        _: &mut Rng,
+        _: &mut impl FnMut(Ticket, DropReason),
+    ) {
+        self.stats.offer(&packet);
+        if let Some(first) = self.waiting.front_mut() {
+            self.stats.try_mark(first);
+        }
+        self.waiting.push_back(packet);
+    }
+
+    fn dequeue(
+        &mut self,
+        _: Time,
+        _: &mut Rng,
+        dropped: &mut impl FnMut(Ticket, DropReason),
+    ) -> Option<Ticket> {
+        let mut first = self.waiting.pop_front()?;
+        if first.ecn() == Ecn::Ce && self.stats.marked.is_multiple_of(10) {
+            self.stats.lose(first, DropReason::Early, dropped);
+            first = self.waiting.pop_front()?;
+        }
+        self.stats.dequeue(&first);
+        Some(first)
+    }
+
+    fn len_packets(&self) -> usize {
+        self.waiting.len()
+    }
+
+    fn len_bytes(&self) -> u64 {
+        self.waiting.iter().map(|packet| u64::from(packet.wire_bytes())).sum()
+    }
+
+    fn stats(&self) -> &Stats {
+        &self.stats
+    }
+}
+
+impl QueueFactory for MarksTheFirst {
+    fn build(&self, _: Option<BitRate>) -> Result<CustomQueue, ConfigError> {
+        Ok(CustomQueue::new(MarksTheFirst::default()))
+    }
+}
+
+#[test]
+fn a_queue_of_another_crate_may_mark_any_packet_that_waits_and_drop_it_later() {
+    let mut scenario = scenario(1);
+    let queue = Config::custom(MarksTheFirst::default());
+    scenario.links[0].forward = channel(mbit(0.5), ms(5.0), queue);
+    scenario.udp[0].ecn = Ecn::Ect0;
+    let summary = run(&scenario, 1, &mut ()).expect("a sound scenario");
+    assert_eq!(marks_of_flows(&summary), summary.queues[0].marks);
+    assert!(summary.queues[0].marks > 50 && summary.drops > 5, "{summary:?}");
 }
 
 #[test]

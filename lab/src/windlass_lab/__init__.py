@@ -12,6 +12,8 @@ from windlass_lab.core.errors import LabError
 from windlass_lab.core.version import VERSION
 
 if TYPE_CHECKING:
+    from windlass_lab.clauses.controller import Controller
+    from windlass_lab.clauses.judge import judge
     from windlass_lab.environments.single import make_env
     from windlass_lab.environments.vector import make_vec_env
     from windlass_lab.runs.figure import Figure
@@ -24,8 +26,10 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 __all__ = [
+    "Controller",
     "Figure",
     "Run",
+    "judge",
     "make_env",
     "make_vec_env",
     "read",
@@ -36,8 +40,10 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Controller": "windlass_lab.clauses.controller",
     "Figure": "windlass_lab.runs.figure",
     "Run": "windlass_lab.runs.run",
+    "judge": "windlass_lab.clauses.judge",
     "make_env": "windlass_lab.environments.single",
     "make_vec_env": "windlass_lab.environments.vector",
     "read": "windlass_lab.runs.stored",

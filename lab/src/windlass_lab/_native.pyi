@@ -86,3 +86,33 @@ class Environments:
 
     def finish(self, member: int) -> str:
         """The summary of a member's run so far as JSON, which ends it."""
+
+class Params:
+    mss: int
+    initial_window: int
+    initial_ssthresh: float
+    least_window: int
+    abe: bool
+
+class Ack:
+    now: float
+    bytes_acked: int
+    credit: int
+    rtt: float | None
+    smoothed_rtt: float
+    min_rtt: float | None
+    in_flight: int
+    acked_total: int
+    sent_total: int
+
+class Congestion:
+    now: float
+    cause: str
+    window: float
+    hold_ssthresh: bool
+    smoothed_rtt: float
+
+def judge(controller: type, name: str, concerns: str, suites: list[str]) -> str:
+    """The verdict of each case as JSON. Raises `ValueError` for an unknown suite, and what the
+    controller raises.
+    """

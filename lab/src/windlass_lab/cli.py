@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
+from windlass_lab.clauses import command as clauses
 from windlass_lab.controllers import command as controllers
 from windlass_lab.core.binary.locate import find_windlass
 from windlass_lab.core.binary.windlass import Sampling, Windlass
@@ -140,6 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     surveys.add(commands)
     sweeps.add(commands, _positive)
     searches.add(commands, _positive)
+    clauses.add(commands)
     controllers.add(commands, _positive)
     kernels.add(commands)
     testbed.add(commands, _positive, worlds.experiment)

@@ -65,7 +65,7 @@ pub enum Traffic {
     Pause,
 }
 
-/// What becomes of a packet.
+/// The fate of a packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It passes.
@@ -83,14 +83,36 @@ pub enum Fate {
 /// A comparison of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// When.
+    /// When it was made.
     pub at: Time,
-    /// What was looked at, with its unit.
+    /// The quantity, with its unit.
     pub what: &'static str,
-    /// What was seen.
+    /// The value that was seen.
     pub seen: f64,
-    /// What is expected.
+    /// The values that are expected.
     pub expected: RangeInclusive<f64>,
+}
+
+impl Check {
+    /// When, in seconds since the case began.
+    pub fn seconds(&self) -> f64 {
+        seconds(self.at)
+    }
+
+    /// Whether it is as expected.
+    pub fn holds(&self) -> bool {
+        self.expected.contains(&self.seen)
+    }
+}
+
+/// When every case begins.
+fn begin() -> Time {
+    Time::ZERO + Span::from_secs(1)
+}
+
+/// Seconds since the case began.
+pub(crate) fn seconds(at: Time) -> f64 {
+    at.saturating_since(begin()).as_secs_f64()
 }
 
 /// Decides what becomes of a data packet. It sees the packet, and whether its data was sent before.
@@ -106,7 +128,6 @@ pub struct Bed {
     pub(crate) now: Time,
     /// When the latest event was due: `now`, or earlier in real time.
     due: Time,
-    begun: Time,
     sender: Box<dyn Sender>,
     receiver: Connection,
     pub(crate) path: Path,
@@ -142,12 +163,11 @@ impl Bed {
         path: Path,
         traffic: Traffic,
     ) -> Result<Bed, String> {
-        let now = Time::ZERO + Span::from_secs(1);
+        let now = begin();
         let sender = subject.open(&setup, now)?;
         let mut bed = Bed {
             now,
             due: now,
-            begun: now,
             sender,
             receiver: receiver(&setup),
             path,
@@ -176,7 +196,7 @@ impl Bed {
     }
 }
 
-/// What a program sees.
+/// The view of a program.
 impl Bed {
     /// A variable of the sender; not a number where it hides it.
     pub(crate) fn get(&self, name: &str) -> f64 {
@@ -220,7 +240,7 @@ impl Bed {
 
     /// Seconds since the case began.
     pub(crate) fn seconds(&self) -> f64 {
-        self.seconds_since(self.begun)
+        seconds(self.now)
     }
 
     pub(crate) fn seconds_since(&self, begin: Time) -> f64 {
@@ -234,14 +254,15 @@ impl Bed {
         seen: f64,
         expected: RangeInclusive<f64>,
     ) -> Result<(), Fault> {
-        let holds = expected.contains(&seen);
         let reason = format!("{what}: {seen:.6}, not in {}..={}", expected.start(), expected.end());
-        self.checks.push(Check { at: self.now, what, seen, expected });
+        let check = Check { at: self.now, what, seen, expected };
+        let holds = check.holds();
+        self.checks.push(check);
         if holds { Ok(()) } else { Err(Fault::Failed(reason)) }
     }
 }
 
-/// What a program changes.
+/// The means of a program.
 impl Bed {
     /// Changes the rate; the queue's room in bytes stays.
     pub(crate) fn set_rate(&mut self, mbit_per_s: f64) {

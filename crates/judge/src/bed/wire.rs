@@ -7,7 +7,7 @@ use windlass_tcp::{Flags, SeqNumber};
 /// A packet that left the sender or arrived there.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Event {
-    /// When.
+    /// When it passed the sender.
     pub at: Time,
     /// Which way.
     pub kind: EventKind,

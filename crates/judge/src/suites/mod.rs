@@ -10,10 +10,12 @@ use crate::subject::Subject;
 pub struct Suite {
     /// Its name on the command line: `rfc5681`, `bbr`.
     pub name: &'static str,
-    /// What it is about.
+    /// The subject of its document, for a title.
     pub title: &'static str,
     /// Its cases.
     pub cases: &'static [Case],
+    /// The clauses of its document, as TOML ([`report::clauses`](crate::report::clauses)).
+    pub coverage: &'static str,
 }
 
 /// Every suite.
@@ -37,10 +39,17 @@ impl Suite {
 /// `suite!(NAME, TITLE, [SUBJECT, ..] { test_name: CASE, .. })`, where a subject is the expression of an
 /// [`Engine`](crate::Engine). The name of a test is that of its case, with underscores.
 macro_rules! suite {
-    ($name:literal, $title:literal, $subjects:expr, { $($test:ident: $case:expr,)+ }) => {
+    ($name:literal, $title:literal, $subjects:expr, { $($cases:tt)+ }) => {
+        $crate::suites::suite!($name, $title, "clause = []", $subjects, { $($cases)+ });
+    };
+    ($name:literal, $title:literal, $coverage:expr, $subjects:expr, { $($test:ident: $case:expr,)+ }) => {
         /// The cases.
-        pub const SUITE: $crate::suites::Suite =
-            $crate::suites::Suite { name: $name, title: $title, cases: &[$($case),+] };
+        pub const SUITE: $crate::suites::Suite = $crate::suites::Suite {
+            name: $name,
+            title: $title,
+            cases: &[$($case),+],
+            coverage: $coverage,
+        };
 
         #[cfg(test)]
         mod each {

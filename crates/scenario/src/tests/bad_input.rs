@@ -139,6 +139,17 @@ fn one_clear_message_for_each_mistake() {
              controller (tahoe, reno, newreno, vegas, cubic, dctcp, prague, bbr, bbr3, new-ecn, constant-increase, none)",
         ),
         (
+            "profile = \"rfc5681\"",
+            "controller = { kind = \"bbr3\", probe_rtt_interval = \"20s\" }",
+            "x.toml:6:52: flows.0.controller.probe_rtt_interval: min_rtt_filter_len must not be shorter than \
+             probe_rtt_interval",
+        ),
+        (
+            "profile = \"rfc5681\"",
+            "controller = { kind = \"bbr3\", probe_rtt_interval = \"0s\" }",
+            "x.toml:6:52: flows.0.controller.probe_rtt_interval: expected a time above zero",
+        ),
+        (
             "queue = \"marking\"",
             "queue = \"markin\"",
             "x.toml:11:58: dumbbell.bottleneck.queue: expected the name of a queue, found \"markin\"; \

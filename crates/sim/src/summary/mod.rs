@@ -490,7 +490,7 @@ fn queue_summary(
         rate_mbit_per_s,
         utilisation: rate_mbit_per_s.map(|rate| utilisation(used, rate)),
         queue_delay_ms: record.delays.distribution(),
-        marks: stats.marked,
+        marks: channel.marks(),
         drops: stats.dropped(),
         policed: channel.policed(),
         mean_packets: Windows {

@@ -544,7 +544,7 @@ controllers! {
     "dctcp" => Dctcp::default(),
     "prague" => Prague::default(),
     "bbr" => Bbr,
-    "bbr3" => Bbr3,
+    "bbr3" => Bbr3::default(),
     "new-ecn" => NewEcn::default(),
     "none" => NoControl,
 }

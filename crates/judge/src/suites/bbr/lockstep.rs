@@ -22,7 +22,7 @@ fn drawn(seed: u64) -> (Path, f64) {
 /// State and rate in each of the first round trips on a path.
 fn ridden(seed: u64, rounds: usize) -> Vec<(u8, f64)> {
     let (path, loss) = drawn(seed);
-    let subject = Engine::new(Arc::new(Bbr3));
+    let subject = Engine::new(Arc::new(Bbr3::default()));
     let mut bed = Bed::new(&subject, SETUP, path, Traffic::Bulk).expect("a connection");
     bed.set_loss(loss);
     let (mut round, mut found) = (0.0, Vec::new());

@@ -34,7 +34,7 @@ const fn clause(section: &'static str) -> Clause {
     Clause { document: "draft-ietf-ccwg-bbr-06", section, level: Level::Rule }
 }
 
-suite!("bbr", "BBR version 3", [Engine::new(Arc::new(Bbr3))], {
+suite!("bbr", "BBR version 3", include_str!("coverage.toml"), [Engine::new(Arc::new(Bbr3::default()))], {
     exiting_startup_on_bandwidth_plateau: startup::PLATEAU,
     exiting_startup_on_loss_when_application_limited: startup::LOSS,
     exiting_drain_based_on_inflight: startup::DRAIN_INFLIGHT,

@@ -115,6 +115,11 @@ impl Channel {
         each!(self, channel => channel.queue.stats())
     }
 
+    /// Packets that its queue marked, counted at the same moment as by their flows.
+    pub(crate) fn marks(&self) -> u64 {
+        each!(self, channel => channel.marks())
+    }
+
     /// Packets that its policer dropped; `None` without one.
     pub(crate) fn policed(&self) -> Option<u64> {
         match self {

@@ -8,7 +8,7 @@ use crate::network::transit::Transit;
 use crate::packet::Slot;
 use crate::record::{Context, Recorder, Records};
 use windlass_aqm::Queue;
-use windlass_base::{Rng, Time};
+use windlass_base::{Ecn, Rng, Time};
 
 /// A queue that decides at dequeue, and the interface behind it.
 ///
@@ -23,11 +23,14 @@ pub(crate) struct DecidesAtDequeue<Q> {
     rng: Rng,
     /// `None` if nothing changes over time.
     varying: Option<Box<Varying>>,
+    /// Packets that the queue marked, counted as they leave it: a queue of another crate may mark any
+    /// packet that waits.
+    marks: u64,
 }
 
 impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
     pub(super) fn new(queue: Q, interface: Interface, rng: Rng) -> DecidesAtDequeue<Q> {
-        DecidesAtDequeue { interface, queue, rng, varying: None }
+        DecidesAtDequeue { interface, queue, rng, varying: None, marks: 0 }
     }
 
     /// The same with what changes over time.
@@ -38,6 +41,11 @@ impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
     /// Packets that the policer dropped; `None` without one.
     pub(super) fn policed(&self) -> Option<u64> {
         self.varying.as_ref()?.policed()
+    }
+
+    /// Packets that left the queue with its mark.
+    pub(super) fn marks(&self) -> u64 {
+        self.marks
     }
 
     /// False: the queue may yet drop a packet that it has taken.
@@ -105,7 +113,10 @@ impl<Q: Queue<QueuedPacket>> DecidesAtDequeue<Q> {
         let packet = transit.packets.get_mut(next.slot);
         if next.ecn != packet.run.ecn {
             packet.run.ecn = next.ecn;
-            cx.records.mark(packet, direction);
+            if next.ecn == Ecn::Ce {
+                self.marks += 1;
+                cx.records.mark(packet, direction);
+            }
         }
         if let Some(varying) = &mut self.varying {
             let sent = varying.transmit(at, next.wire_bytes);

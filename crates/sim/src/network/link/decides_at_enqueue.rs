@@ -29,6 +29,11 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
         DecidesAtEnqueue { interface, free_at: Time::ZERO, queue, rng }
     }
 
+    /// Packets that the queue marked.
+    pub(super) fn marks(&self) -> u64 {
+        self.queue.stats().marked
+    }
+
     /// A packet arrives at the queue. If the queue takes it and `early` is true, returns its arrival at
     /// the far end for an early delivery; otherwise schedules that arrival.
     #[inline(always)]

@@ -1,17 +1,13 @@
 //! The least RTT: "ProbeRTT Logic", UpdateMinRTT.
 
 use super::super::Start;
-use super::Bbr3Controller;
 use super::ack::AckSample;
+use super::{Bbr3, Bbr3Controller};
 use windlass_base::{Span, Time};
 
-/// BBR.MinRTTFilterLen.
-const MIN_RTT_FILTER_LEN: Span = Span::from_secs(10);
-/// BBR.ProbeRTTInterval.
-const PROBE_RTT_INTERVAL: Span = Span::from_secs(5);
-
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct MinRtt {
+    settings: Bbr3,
     /// BBR.min_rtt; `None` before the first sample.
     pub(super) least: Option<Span>,
     stamp: Time,
@@ -22,6 +18,17 @@ pub(super) struct MinRtt {
 }
 
 impl MinRtt {
+    pub(super) fn new(settings: &Bbr3) -> MinRtt {
+        MinRtt {
+            settings: *settings,
+            least: None,
+            stamp: Time::ZERO,
+            probe_rtt_min_delay: None,
+            probe_rtt_min_stamp: Time::ZERO,
+            probe_rtt_expired: false,
+        }
+    }
+
     pub(super) fn begin(&mut self, start: &Start) {
         self.least = start.smoothed_rtt;
         (self.stamp, self.probe_rtt_min_stamp) = (start.now, start.now);
@@ -29,17 +36,17 @@ impl MinRtt {
 }
 
 impl Bbr3Controller {
-    /// UpdateMinRTT: the least RTT of ten seconds, and of the last five.
+    /// UpdateMinRTT: the least RTT of BBR.MinRTTFilterLen, and of the last BBR.ProbeRTTInterval.
     pub(super) fn update_min_rtt(&mut self, ack: &AckSample) {
         let (now, min) = (ack.now, &mut self.min_rtt);
-        min.probe_rtt_expired = now > min.probe_rtt_min_stamp + PROBE_RTT_INTERVAL;
+        min.probe_rtt_expired = now > min.probe_rtt_min_stamp + min.settings.probe_rtt_interval;
         if let Some(rtt) = ack.rtt
             && (min.probe_rtt_expired || min.probe_rtt_min_delay.is_none_or(|least| rtt < least))
         {
             (min.probe_rtt_min_delay, min.probe_rtt_min_stamp) = (Some(rtt), now);
         }
         let Some(delay) = min.probe_rtt_min_delay else { return };
-        let has_expired = now > min.stamp + MIN_RTT_FILTER_LEN;
+        let has_expired = now > min.stamp + min.settings.min_rtt_filter_len;
         if has_expired || min.least.is_none_or(|least| delay < least) {
             (min.least, min.stamp) = (Some(delay), min.probe_rtt_min_stamp);
         }

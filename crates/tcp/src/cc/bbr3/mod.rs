@@ -38,12 +38,24 @@ use rounds::Rounds;
 use short_term::ShortTerm;
 use state::State;
 use undo::Undo;
-use windlass_base::Ecn;
+use windlass_base::{Ecn, Span};
 
 /// BBR version 3: a model of the path's rate and volume, from rates of delivery, round-trip times and losses. It
 /// specifies no reaction to marks, so its packets are Not-ECT.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bbr3;
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Bbr3 {
+    /// BBR.ProbeRTTInterval: ProbeRTT is due when no lower RTT has been seen for so long. Default: 5 s. The draft
+    /// wants all flows on a link to have the same.
+    pub probe_rtt_interval: Span,
+    /// BBR.MinRTTFilterLen: the time that BBR.min_rtt lasts, at least [`Bbr3::probe_rtt_interval`]. Default: 10 s.
+    pub min_rtt_filter_len: Span,
+}
+
+impl Default for Bbr3 {
+    fn default() -> Bbr3 {
+        Bbr3 { probe_rtt_interval: Span::from_secs(5), min_rtt_filter_len: Span::from_secs(10) }
+    }
+}
 
 impl ControllerFactory for Bbr3 {
     fn name(&self) -> &'static str {
@@ -55,7 +67,7 @@ impl ControllerFactory for Bbr3 {
     }
 
     fn build(&self, params: &Params) -> Box<dyn Controller> {
-        Box::new(Bbr3Controller::new(params))
+        Box::new(Bbr3Controller::new(self, params))
     }
 }
 
@@ -98,7 +110,7 @@ struct Bbr3Controller {
 
 impl Bbr3Controller {
     /// "Initialization"; the rest follows in `on_start`.
-    fn new(params: &Params) -> Bbr3Controller {
+    fn new(settings: &Bbr3, params: &Params) -> Bbr3Controller {
         let (smss, initial_cwnd) = (f64::from(params.mss), params.initial_window as f64);
         let mut bbr = Bbr3Controller {
             smss,
@@ -119,7 +131,7 @@ impl Bbr3Controller {
             drain_start_round: 0,
             long_term: LongTerm::default(),
             short_term: ShortTerm::default(),
-            min_rtt: MinRtt::default(),
+            min_rtt: MinRtt::new(settings),
             probe_rtt: ProbeRtt::default(),
             ack_epoch: AckEpoch::default(),
             extra_acked: MaxFilter::default(),

@@ -12,7 +12,11 @@ fn at(ms: u64) -> Time {
 }
 
 fn bbr() -> Bbr3Controller {
-    let mut bbr = Bbr3Controller::new(&params());
+    started(&Bbr3::default())
+}
+
+fn started(settings: &Bbr3) -> Bbr3Controller {
+    let mut bbr = Bbr3Controller::new(settings, &params());
     let smoothed_rtt = Some(Span::from_millis(100));
     bbr.on_start(&Start { now: at(0), smoothed_rtt, has_sack: true });
     bbr
@@ -85,7 +89,7 @@ fn gains_are_those_of_the_table() {
 #[test]
 fn the_initial_rate_is_the_window_in_the_round_trip_of_the_handshake() {
     assert_eq!(bbr().pacing_rate, 2.77 * 4000.0 / 0.1);
-    let mut unknown = Bbr3Controller::new(&params());
+    let mut unknown = Bbr3Controller::new(&Bbr3::default(), &params());
     assert_eq!(unknown.pacing_rate, 2.77 * 4000.0 / 0.001);
     unknown.on_start(&Start { now: at(0), smoothed_rtt: None, has_sack: true });
     let ack = Delivery { sample: None, ..delivery(&unknown, 100, 1000, 3000) };
@@ -264,4 +268,32 @@ fn the_window_keeps_four_segments_and_a_smaller_segment_changes_its_least() {
     assert_eq!(bbr.cwnd, 4.0 * MSS as f64);
     bbr.on_mss_change(500);
     assert_eq!(bbr.min_pipe_cwnd(), 2000.0);
+}
+
+/// RTTs never fall below the first, so ProbeRTT is due at each interval.
+#[test]
+fn probe_rtt_is_due_after_its_interval() {
+    for (interval, filter) in [(5, 10), (10, 10), (10, 20)] {
+        let settings = Bbr3 {
+            probe_rtt_interval: Span::from_secs(interval),
+            min_rtt_filter_len: Span::from_secs(filter),
+        };
+        let mut bbr = started(&settings);
+        let mut raised = None;
+        let mut probed = None;
+        for ms in (100..25_000).step_by(100) {
+            let rtt = Span::from_millis(if ms == 100 { 90 } else { 150 });
+            let ack = Delivery { rtt: Some(rtt), ..delivery(&bbr, ms, 100_000, 90_000) };
+            bbr.on_delivery(&ack);
+            if bbr.state == State::ProbeRtt {
+                probed.get_or_insert(ms);
+            }
+            if bbr.min_rtt.least == Some(Span::from_millis(150)) {
+                raised.get_or_insert(ms);
+            }
+        }
+        // The first RTT was sampled at 100 ms.
+        assert_eq!(probed, Some(interval * 1000 + 200), "{settings:?}");
+        assert_eq!(raised, Some(filter * 1000 + 200), "{settings:?}");
+    }
 }

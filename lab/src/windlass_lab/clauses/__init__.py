@@ -1,0 +1,1 @@
+"""Judges congestion controllers in Python by the clauses of RFCs and drafts."""
