@@ -79,6 +79,8 @@ pub enum Concerns {
     All,
     /// Those with one of these controllers.
     Controllers(&'static [&'static str]),
+    /// Those with any other controller.
+    Except(&'static [&'static str]),
 }
 
 impl Concerns {
@@ -87,6 +89,7 @@ impl Concerns {
         match self {
             Concerns::All => true,
             Concerns::Controllers(names) => names.contains(&controller),
+            Concerns::Except(names) => !names.contains(&controller),
         }
     }
 }

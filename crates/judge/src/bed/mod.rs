@@ -2,8 +2,10 @@
 
 mod link;
 mod run;
+mod script;
 mod wire;
 
+pub(crate) use script::{AT_ONCE, Burst};
 pub use wire::{Event, EventKind, Wire};
 
 use crate::case::Fault;

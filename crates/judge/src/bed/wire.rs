@@ -43,6 +43,8 @@ pub struct Wire {
     /// Ranges above it that SACK blocks reported, apart and in order.
     sacked: Vec<(u64, u64)>,
     resent: u64,
+    /// Payload of the largest segment.
+    segment: u64,
 }
 
 impl Wire {
@@ -83,6 +85,21 @@ impl Wire {
         seq.unwrap_near(isn, self.sent + 1).unwrap_or(0).saturating_sub(1)
     }
 
+    /// The sequence number of an offset.
+    pub(crate) fn seq(&self, offset: u64) -> SeqNumber {
+        self.isn.unwrap_or_default().at(offset + 1)
+    }
+
+    /// Payload of the largest segment so far, in bytes; at least one.
+    pub fn segment(&self) -> u64 {
+        self.segment.max(1)
+    }
+
+    /// The ranges above the cumulative acknowledgment that SACK blocks reported, apart and in order.
+    pub fn sacked(&self) -> &[(u64, u64)] {
+        &self.sacked
+    }
+
     /// The packets with data that left from `since` on.
     pub fn data_since(&self, since: Time) -> impl Iterator<Item = &Event> {
         self.events.iter().filter(move |event| {
@@ -110,6 +127,7 @@ impl Wire {
         }
         let again = self.is_resent(packet);
         self.resent += u64::from(again);
+        self.segment = self.segment.max(u64::from(segment.payload_len));
         if segment.payload_len > 0 {
             let end = self.offset(segment.seq) + u64::from(segment.payload_len);
             self.sent = self.sent.max(end);

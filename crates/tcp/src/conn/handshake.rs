@@ -2,6 +2,7 @@
 
 use super::cached_controller::CachedController;
 use super::{Agreed, Connection, Error, Established, Event, State, controller_params};
+use crate::cc::Params;
 use crate::deadline::Deadline;
 use crate::receiver::{ReceiveWindow, shift_for};
 use crate::recovery::Timed;
@@ -113,8 +114,12 @@ impl Connection {
         }
         if self.timers.retries > 0 {
             self.rtt.restart_after_lost_syn();
-            // RFC 5681 §3.1: after a lost SYN or SYN-ACK the initial window is one segment.
-            self.congestion.on_idle_restart(u64::from(self.agreed.mss));
+            // RFC 5681 §3.1: after a lost SYN or SYN-ACK the initial window is one segment. A controller that paces
+            // may ignore a restart, so it begins anew.
+            let mss = self.agreed.mss;
+            let initial_window = u64::from(mss);
+            let params = Params { initial_window, ..controller_params(&self.config, mss) };
+            self.congestion = CachedController::of(&self.config, &params);
         }
         self.timers.retries = 0;
         self.timers.retransmit = Deadline::NEVER;

@@ -80,6 +80,8 @@ struct PragueController {
     news: News,
     /// The time of the last report.
     now: Time,
+    /// Bytes delivered on the connection.
+    delivered: u64,
     classic: Option<ClassicQueue>,
 }
 
@@ -92,6 +94,7 @@ impl PragueController {
             hold: None,
             news: News::default(),
             now: Time::ZERO,
+            delivered: 0,
             classic: prague.classic_fallback.then(ClassicQueue::default),
         }
     }
@@ -122,18 +125,18 @@ impl PragueController {
     }
 
     /// Halves the window, at most once per RTT and virtual RTT.
-    fn reduce_by_loss(&mut self, delivery: &Delivery) {
+    fn reduce_by_loss(&mut self) {
         if !self.is_held_by_loss() {
             self.window.halve(self.round_trips.virtual_rtt());
-            self.hold = Some(Hold::new(delivery, true));
+            self.hold = Some(Hold::new(self.now, self.delivered, true));
         }
     }
 
     /// Reduces by half of alpha, unless a reduction came within an RTT and virtual RTT.
-    fn reduce_by_marks(&mut self, delivery: &Delivery) {
+    fn reduce_by_marks(&mut self) {
         if self.hold.is_none() {
             self.window.reduce(self.alpha());
-            self.hold = Some(Hold::new(delivery, false));
+            self.hold = Some(Hold::new(self.now, self.delivered, false));
         }
     }
 
@@ -230,6 +233,13 @@ impl Controller for PragueController {
 
     fn on_sent(&mut self, sent: &Sent) {
         self.now = sent.now;
+        // A duplicate ACK without SACK, and RACK's timer, report a loss and no delivery (RFC 5681 §3.2).
+        if sent.is_retransmission && core::mem::take(&mut self.news.is_lost) {
+            self.reduce_by_loss();
+            if let Some(srtt) = self.round_trips.smoothed() {
+                self.window.end_update(srtt);
+            }
+        }
     }
 
     fn on_lost(&mut self, _: &Lost) {
@@ -238,7 +248,7 @@ impl Controller for PragueController {
 
     /// The steps of `PragueCC::ACKReceived`, in its order.
     fn on_delivery(&mut self, delivery: &Delivery) {
-        self.now = delivery.now;
+        (self.now, self.delivered) = (delivery.now, delivery.delivered_total);
         self.take_rtt(delivery);
         let news = core::mem::take(&mut self.news);
         let Some(srtt) = self.round_trips.smoothed() else { return };
@@ -247,7 +257,7 @@ impl Controller for PragueController {
         self.end_round(delivery);
         self.release(delivery, true);
         if news.is_lost {
-            self.reduce_by_loss(delivery);
+            self.reduce_by_loss();
         }
         if !self.is_held_by_loss() && delivery.is_window_limited {
             // With AccECN, copies are marked as well.
@@ -256,7 +266,7 @@ impl Controller for PragueController {
         }
         self.release(delivery, false);
         if news.marked > 0 {
-            self.reduce_by_marks(delivery);
+            self.reduce_by_marks();
         }
         self.window.end_update(srtt);
     }

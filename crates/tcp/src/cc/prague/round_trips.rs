@@ -46,9 +46,9 @@ pub(super) struct Hold {
 }
 
 impl Hold {
-    /// Begins with what follows this ACK.
-    pub(super) fn new(delivery: &Delivery, is_for_loss: bool) -> Hold {
-        Hold { since: delivery.now, is_for_loss, delivered: delivery.delivered_total }
+    /// Begins with what is sent after `delivered` bytes had been delivered.
+    pub(super) fn new(since: Time, delivered: u64, is_for_loss: bool) -> Hold {
+        Hold { since, is_for_loss, delivered }
     }
 
     /// True if data sent since then was delivered, and `virtual_rtt` has passed.

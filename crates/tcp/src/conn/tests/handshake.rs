@@ -1,6 +1,6 @@
 //! RFC 9293 §3.5 and §3.10.7.2 to §3.10.7.4: opening a connection.
 
-use super::script::{Script, plain};
+use super::script::{Script, plain, with_controller};
 use crate::conn::{Error, Event, State};
 use crate::{Config, Profile};
 
@@ -124,6 +124,17 @@ fn rfc5681_after_a_lost_syn_the_initial_window_is_one_segment() {
     s.advance_ms(1000);
     s.recv("S. 0 ack 1 mss 1000");
     assert_eq!(s.connection.cwnd(), 1000.0);
+}
+
+/// Those that pace ignore a restart after idle time, but not this.
+#[test]
+fn rfc5681_after_a_lost_syn_every_controller_has_an_initial_window_of_one_segment() {
+    for name in crate::cc::NAMES.into_iter().filter(|name| *name != "none") {
+        let mut s = Script::connect(with_controller(name));
+        s.advance_ms(1000);
+        s.recv("S. 0 ack 1 mss 1000");
+        assert_eq!(s.connection.cwnd(), 1000.0, "{name}");
+    }
 }
 
 #[test]

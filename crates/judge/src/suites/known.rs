@@ -1,0 +1,82 @@
+//! Where the engine does not do what a case demands, on purpose, and why.
+
+/// Cases that controllers of the engine fail.
+const ENGINE: &[(&str, &[&str], &str)] = &[(
+    "restart-after-idle",
+    &["prague"],
+    "pacing takes the place of the restart, as for all controllers of Linux that pace by themselves; the clause is a \
+     SHOULD against bursts",
+)];
+
+/// Cases that they also fail with the options of Linux.
+const LINUX: &[(&str, &[&str], &str)] = &[
+    (
+        "slow-start-counts-an-ack-as-one-segment",
+        &["tahoe", "reno", "newreno", "cubic", "dctcp", "new-ecn"],
+        "Linux counts all bytes that an ACK covers; RFC 9406 section 4.2 permits it with pacing, and eight segments \
+         without",
+    ),
+    (
+        "ssthresh-follows-flightsize",
+        &["reno", "newreno"],
+        "Linux reduces cwnd and not FlightSize, and validates cwnd while it grows; RFC 9438 section 4.6 permits it \
+         to CUBIC",
+    ),
+    (
+        "rto-is-a-second-at-least",
+        &[
+            "tahoe", "reno", "newreno", "vegas", "cubic", "dctcp", "prague", "bbr", "bbr3",
+            "new-ecn", "none",
+        ],
+        "Linux has a minimum of 200 ms; RFC 8961 has none",
+    ),
+];
+
+fn find(
+    list: &[(&'static str, &[&str], &'static str)],
+    case: &str,
+    controller: &str,
+) -> Option<&'static str> {
+    let found = list.iter().find(|(name, by, _)| *name == case && by.contains(&controller));
+    found.map(|(_, _, why)| *why)
+}
+
+/// Why this controller of the engine fails a case, whatever the options.
+pub fn of_the_engine(case: &str, controller: &str) -> Option<&'static str> {
+    find(ENGINE, case, controller)
+}
+
+/// Why it fails the case with the options of Linux.
+pub fn with_linux(case: &str, controller: &str) -> Option<&'static str> {
+    of_the_engine(case, controller).or_else(|| find(LINUX, case, controller))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suites::transport::tests::engines_of;
+    use crate::suites::{Suite, rfc5681};
+    use crate::{Outcome, Subject};
+    use windlass_tcp::Profile;
+
+    /// The list is exact: what it does not name passes, and what it names fails.
+    fn fails_as_listed(suite: &Suite) {
+        for engine in engines_of(Profile::Linux) {
+            for case in suite.concerning(&engine) {
+                let outcome = case.judge(&engine).outcome;
+                let listed = with_linux(case.name, &engine.controller()).is_some();
+                let (name, by) = (case.name, engine.name());
+                assert_eq!(
+                    matches!(outcome, Outcome::Failed(_)),
+                    listed,
+                    "{name} {by}: {outcome:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn of_rfc5681_with_linux() {
+        fails_as_listed(&rfc5681::SUITE);
+    }
+}

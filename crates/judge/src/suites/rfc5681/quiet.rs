@@ -1,0 +1,80 @@
+//! Idle connections, and the receiver's window.
+
+use super::*;
+use crate::bed::{Bed, EventKind, Traffic};
+use crate::case::Case;
+use crate::subject::Setup;
+use windlass_base::Span;
+use windlass_tcp::Flags;
+
+const WINDOW: u64 = 24_000;
+
+pub(super) const NOTHING_IN_FLIGHT: Case = Case {
+    name: "no-timer-without-data-in-flight",
+    clause: Clause { document: "RFC 6298", section: "5.2", level: Level::Should },
+    demanded: "nothing is sent again when all data is acknowledged",
+    program: |_, bed| {
+        bed.grow_and_drain(8)?;
+        bed.run_for(Span::from_millis(100));
+        let sent = bed.sent_packets();
+        bed.run_for(Span::from_secs(3));
+        let more = bed.sent_packets() - sent;
+        bed.expect("packets in three idle seconds", more as f64, 0.0..=0.0)
+    },
+    ..CASE
+};
+
+pub(super) const IDLE: Case = Case {
+    name: "restart-after-idle",
+    clause: clause("4.1", Level::Should),
+    concerns: WINDOWS,
+    demanded: "after more than an RTO without a transmission the window is not larger than the initial one",
+    program: |_, bed| {
+        bed.grow_and_drain(40)?;
+        bed.run_for(Span::from_secs(3));
+        let flight = bed.write_segments(40);
+        let sent = start::before_the_first_ack(bed)? / flight.segment as f64;
+        bed.expect("segments before the first acknowledgment", sent, 1.0..=10.0)
+    },
+    ..CASE
+};
+
+/// Bytes by which data exceeds what the receiver's last announcements allow, at most.
+fn excess(bed: &Bed) -> i64 {
+    let (mut shift, mut edge, mut most) = (0, 0, i64::MIN);
+    for event in bed.wire().events() {
+        let segment = &event.packet.segment;
+        if event.kind == EventKind::Arrived {
+            if segment.flags.contains(Flags::SYN) {
+                shift = segment.options.window_scale.unwrap_or(0);
+                edge = u64::from(segment.window);
+            } else {
+                let window = u64::from(segment.window) << shift;
+                edge = edge.max(bed.wire().offset(segment.ack) + window);
+            }
+        } else if segment.payload_len > 0 {
+            let end = bed.wire().offset(segment.seq) + u64::from(segment.payload_len);
+            most = most.max(end as i64 - edge as i64);
+        }
+    }
+    most
+}
+
+pub(super) const RECEIVER_WINDOW: Case = Case {
+    name: "the-receivers-window-holds",
+    clause: clause("3.1", Level::Must),
+    setup: Setup { receive_buffer: WINDOW, ..PLAIN },
+    traffic: Traffic::Bulk,
+    demanded: "no data lies beyond the acknowledgment number and the receiver's window, in a repair neither",
+    program: |_, bed| {
+        bed.run_for(Span::from_millis(400));
+        bed.lose(&[0]);
+        bed.run_for(Span::from_millis(400));
+        let excess = excess(bed);
+        bed.expect("bytes beyond the window", excess as f64, -1e9..=0.0)?;
+        let least = WINDOW as f64 / 2.0;
+        let flight = bed.largest_flight(Span::from_millis(60));
+        bed.expect("segments in flight", flight, least / 1448.0..=WINDOW as f64 / 1448.0)
+    },
+    ..CASE
+};
