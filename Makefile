@@ -8,7 +8,7 @@ SOAK_SECONDS ?= 1800
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build python demo playground probe-library site test lint bench chaos fuzz sanitize verify-aarch64 verify-accecn verify-bare verify-dualpi2 verify-ecn-proxy verify-monitoring verify-mutants verify-nat verify-new verify-ns2 verify-packages verify-playground verify-probe verify-site verify-tou verify-traffic packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
+.PHONY: help setup build python demo playground probe-library site test lint bench chaos fuzz sanitize verify-aarch64 verify-accecn verify-bare verify-dualpi2 verify-ecn-proxy verify-judge verify-monitoring verify-mutants verify-nat verify-new verify-ns2 verify-packages verify-playground verify-probe verify-site verify-tou verify-traffic packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,11 @@ sanitize: setup ## Run ToU's tests under AddressSanitizer and ThreadSanitizer
 
 verify-mutants: setup ## Break the code on purpose: does a test fail each time? MUTANTS='--shard 0/40', --hand-made, --cargo
 	@scripts/verify-mutants $(MUTANTS)
+
+verify-judge: setup ## Break controllers and recovery on purpose: which cases of the judge fail? In an hour; JUDGE=--write for a new list
+	@mkdir -p target/mutants
+	@python3 scripts/mutants.py --list tests/mutants/judge.toml --json target/mutants/judge.json
+	@python3 scripts/teeth.py target/mutants/judge.json $(or $(JUDGE),--check)
 
 verify-aarch64: setup ## Build the static binary for aarch64, try the ECN proxy on an emulated small router
 	@scripts/verify-aarch64

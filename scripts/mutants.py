@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs hand-made mutants: each breaks one place of the code, and a test must fail.
 
-    scripts/mutants.py --list tests/mutants/engine.toml [--only 'GLOB'] [--jobs 1] [--check]
+    scripts/mutants.py --list tests/mutants/engine.toml [--only 'GLOB'] [--jobs 1] [--json FILE]
+                       [--check]
 
 A list is a TOML file:
 
@@ -38,12 +39,16 @@ One line per mutant says `caught`, `survived` or what else went wrong. A test th
 --timeout counts as caught. Exit status: 0 if every mutant did as its list says, 1 if one survived
 without a reason, was caught by another test or despite its `survives`, 2 if the lists or the
 unbroken code are at fault (also a `search` that does not match, or a mutant that does not compile).
+
+--json writes an object: `tests`, the tests that pass on the unbroken copy, and `mutants`, each with
+its `name`, its `status` and the tests that `failed`, all of them.
 """
 
 import argparse
 import concurrent.futures
 import dataclasses
 import fnmatch
+import json
 import os
 import pathlib
 import queue
@@ -58,6 +63,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORK = ROOT / "target" / "mutants"
 KEYS = {"name", "file", "search", "replace", "test", "build", "caught_by", "survives"}
 FAILED_TEST = re.compile(r"^test (\S+) \.\.\. FAILED$", re.MULTILINE)
+PASSED_TEST = re.compile(r"^test (\S+) \.\.\. ok$", re.MULTILINE)
 # With --quiet, and for the suites of Python.
 FAILED_NAME = re.compile(r"^(?:---- (\S+) stdout ----|(?:FAIL|ERROR): (\S+))", re.MULTILINE)
 OUTPUT_LINES_SHOWN = 30
@@ -96,6 +102,7 @@ class Outcome:
     status: str
     ok: bool
     detail: str = ""
+    failed: tuple[str, ...] = ()
 
 
 def build_of(test: str) -> str | None:
@@ -207,14 +214,15 @@ def judge(mutant: Mutant, status: int | None, output: str) -> Outcome:
         ok = mutant.survives is not None
         return Outcome("survived", ok, f"as expected: {mutant.survives}" if ok else "")
     failed = failed_tests(output)
+    tests = tuple(failed)
     names = "timeout" if status is None else ", ".join(failed[:3])
     if len(failed) > 3:
         names += f" and {len(failed) - 3} more"
     if mutant.survives is not None:
-        return Outcome("caught, against its `survives`", False, names)
+        return Outcome("caught, against its `survives`", False, names, tests)
     if mutant.caught_by is not None and not names_test(mutant.caught_by, failed):
-        return Outcome(f"caught, but not by {mutant.caught_by}", False, names)
-    return Outcome("caught", True, names)
+        return Outcome(f"caught, but not by {mutant.caught_by}", False, names, tests)
+    return Outcome("caught", True, names, tests)
 
 
 def names_test(name: str, failed: list[str]) -> bool:
@@ -249,8 +257,10 @@ def check_matches(mutants: list[Mutant]) -> None:
             raise ListError(f"{mutant.name}: no test is named {test}")
 
 
-def check_unbroken(copy: Copy, mutants: list[Mutant]) -> None:
+def check_unbroken(copy: Copy, mutants: list[Mutant]) -> list[str]:
+    """The names of the tests that pass on the unbroken code."""
     commands = dict.fromkeys(mutant.test for mutant in mutants)
+    passed: set[str] = set()
     for command in commands:
         print(f"unbroken: {command}", flush=True)
         status, output = copy.run(command)
@@ -258,16 +268,18 @@ def check_unbroken(copy: Copy, mutants: list[Mutant]) -> None:
             raise ListError(f"fails on the unbroken code: {command}{last_lines(output)}")
         if "running 0 tests" in output and not re.search(r"running [1-9]\d* tests?", output):
             raise ListError(f"runs no test: {command}")
+        passed.update(PASSED_TEST.findall(output))
+    return sorted(passed)
 
 
-def run_all(mutants: list[Mutant], jobs: int, timeout: float) -> int:
-    """Prints a line per mutant; returns how many did not do as their list says."""
+def run_all(mutants: list[Mutant], jobs: int, timeout: float, report: pathlib.Path | None) -> int:
+    """Prints a line per mutant and writes the report; returns the exit status."""
     free: queue.SimpleQueue[Copy] = queue.SimpleQueue()
     copies = [Copy(number, timeout) for number in range(jobs)]
     for copy in copies:
         copy.synchronize()
         free.put(copy)
-    check_unbroken(copies[0], mutants)
+    tests = check_unbroken(copies[0], mutants)
 
     def one(mutant: Mutant) -> Outcome:
         copy = free.get()
@@ -278,12 +290,17 @@ def run_all(mutants: list[Mutant], jobs: int, timeout: float) -> int:
 
     caught = bad = 0
     fault = False
+    entries = []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for mutant, outcome in zip(mutants, pool.map(one, mutants), strict=True):
             print(f"{outcome.status}: {mutant.name}  {outcome.detail}".rstrip(), flush=True)
+            entry = {"name": mutant.name, "status": outcome.status, "failed": outcome.failed}
+            entries.append(entry)
             caught += outcome.status == "caught"
             bad += not outcome.ok
             fault |= outcome.status == "does not build"
+    if report is not None:
+        report.write_text(json.dumps({"tests": tests, "mutants": entries}, indent=1) + "\n")
     equivalent = sum(mutant.survives is not None for mutant in mutants)
     print(f"mutants: {caught} of {len(mutants) - equivalent} caught, {equivalent} change nothing")
     return 2 if fault else int(bad > 0)
@@ -308,6 +325,9 @@ def main() -> int:
         "--timeout", type=float, default=600, metavar="SECONDS", help="of one command (default 600)"
     )
     parser.add_argument(
+        "--json", type=pathlib.Path, metavar="FILE", help="write each mutant's failing tests here"
+    )
+    parser.add_argument(
         "--check", action="store_true", help="only check the lists and that each `search` matches"
     )
     options = parser.parse_args()
@@ -321,7 +341,7 @@ def main() -> int:
         if options.check:
             print(f"mutants: {len(mutants)} match the code")
             return 0
-        return run_all(mutants, max(options.jobs, 1), options.timeout)
+        return run_all(mutants, max(options.jobs, 1), options.timeout, options.json)
     except ListError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

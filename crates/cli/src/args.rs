@@ -4,6 +4,7 @@
 use crate::cmd::cc::args::{CC_HELP, Cc};
 use crate::cmd::doctor::args::{DOCTOR_HELP, Doctor};
 use crate::cmd::ecn_proxy::args::{ECN_PROXY_HELP, EcnProxy};
+use crate::cmd::judge::args::{JUDGE_HELP, Judge};
 use crate::cmd::link::args::Link;
 use crate::cmd::new::args::New;
 use crate::cmd::probe::args::{PROBE_HELP, Probe};
@@ -45,6 +46,9 @@ pub(crate) enum Command {
     /// Simulate TCP over networks of links and queues
     #[command(subcommand)]
     Sim(Sim),
+    /// Judge a congestion controller by the clauses of RFCs and drafts
+    #[command(after_help = JUDGE_HELP)]
+    Judge(Box<Judge>),
     /// Put real packets on an emulated link: rate, queue, delay, loss
     Link(Box<Link>),
     /// Put New-ECN into the Linux kernel, look at it, take it away

@@ -23,6 +23,7 @@ mod output_file;
 mod parallel;
 #[cfg(target_os = "linux")]
 mod progress;
+mod progress_bar;
 mod reference;
 mod registry;
 mod scaled;
@@ -30,14 +31,14 @@ mod stdout;
 mod value;
 
 use args::Command;
-use cmd::{cc, doctor, ecn_proxy, link, new, probe, sim, split_ack, tou};
+use cmd::{cc, doctor, ecn_proxy, judge, link, new, probe, sim, split_ack, tou};
 use failure::Failure;
 use std::process::ExitCode;
 pub use windlass_scenario::Registry;
 
 /// Runs the command line of this process, and returns its exit status. Scenarios and options may name
-/// the kinds of `registry`: in `sim run`, `batch`, `check`, `schema` and `chaos`, `link`, `tou` and
-/// `probe serve`.
+/// the kinds of `registry`: in `sim run`, `batch`, `check`, `schema` and `chaos`, `judge`, `link`,
+/// `tou` and `probe serve`.
 pub fn main_with(registry: Registry) -> ExitCode {
     registry::set(registry);
     #[cfg(target_os = "linux")]
@@ -62,6 +63,8 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Sim(args) => sim::main(args),
         // The exit status of a command behind the link is the link's.
         Command::Link(args) => return link::main(*args),
+        // The exit status says whether a case failed.
+        Command::Judge(args) => return judge::main(&args),
         Command::Cc(command) => cc::main(command),
         Command::EcnProxy(command) => ecn_proxy::main(command),
         // The exit status says whether the reaction is decided.

@@ -46,10 +46,14 @@ pub use resolve::LinkOverTime;
 pub use upgrade::upgrade;
 pub use windlass_keys::{Problem, Problems};
 
+use controllers::ControllerKind;
 use keys::ScenarioKeys;
 use registry::Context;
 use std::path::Path;
+use std::sync::Arc;
 use windlass_keys::{Decode, Located, Node, Reader};
+use windlass_tcp::Profile;
+use windlass_tcp::cc::ControllerFactory;
 
 /// Reads the TOML text of a scenario. Messages refer to the text as `origin`, usually its path, and the
 /// paths of traces are relative to its directory. `overrides` are `key=value` arguments that replace
@@ -120,6 +124,24 @@ impl Registry {
         Reader::new(origin, self.clone()).json(value, |root, context| {
             let Located { value: kind, location } = Located::<QueueKind>::decode(root, context)?;
             Some(kind.config(&location, context))
+        })
+    }
+
+    /// Reads a controller: a name, or a table with `kind` and its settings, as a flow of `profile` has it. A
+    /// message refers to the value as `origin`.
+    ///
+    /// # Errors
+    ///
+    /// All problems of the value.
+    pub fn read_controller(
+        &self,
+        origin: &str,
+        value: &serde_json::Value,
+        profile: Profile,
+    ) -> Result<Arc<dyn ControllerFactory>, Problems> {
+        Reader::new(origin, self.clone()).json(value, |root, context| {
+            let chosen = Located::<ControllerKind>::decode(root, context)?;
+            controllers::factory(Some(&chosen), profile, profile.cubic(), context)
         })
     }
 

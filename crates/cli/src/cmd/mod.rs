@@ -3,6 +3,7 @@
 pub(crate) mod cc;
 pub(crate) mod doctor;
 pub(crate) mod ecn_proxy;
+pub(crate) mod judge;
 pub(crate) mod link;
 pub(crate) mod new;
 pub(crate) mod probe;

@@ -5,6 +5,7 @@
     expect(dead_code, reason = "only the link, which needs Linux, uses some of these parsers")
 )]
 
+mod controller;
 mod host_port;
 mod loss;
 mod name;
@@ -14,6 +15,7 @@ mod path;
 mod port;
 mod quantity;
 
+pub(crate) use controller::parse_controller;
 pub(crate) use host_port::{HostPort, Local};
 pub(crate) use loss::{LossKeys, parse_loss};
 pub(crate) use name::{

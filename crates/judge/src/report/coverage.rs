@@ -13,7 +13,7 @@ pub struct Covered {
     pub section: String,
     /// `MUST`, `MUST NOT`, `SHOULD`, `SHOULD NOT`, `rule`.
     pub level: String,
-    /// What it demands, in a sentence.
+    /// The demand, in a sentence.
     pub demand: String,
     /// The cases that judge it.
     #[serde(default)]

@@ -1,6 +1,6 @@
 //! The report as JSON: the same for the same subject and cases, whatever machine judges.
 
-use super::{Chosen, Covered, Examined, Report, clauses};
+use super::{Chosen, Covered, Examined, Report, clauses, faults};
 use crate::bed::Check;
 use crate::case::Case;
 use crate::suites::Suite;
@@ -27,7 +27,7 @@ impl Report {
 
     fn suite(&self, suite: &Suite, examined: &[Examined]) -> Result<Value, String> {
         let cases = examined.iter().map(|one| {
-            let mut value = described(one.case);
+            let mut value = described(suite, one.case);
             value["outcome"] = one.outcome.name().into();
             value["reason"] = one.outcome.reason().into();
             value["checks"] = one.checks.iter().map(check).collect();
@@ -54,7 +54,7 @@ pub fn list_document(cases: &[Chosen]) -> Value {
     let suites = cases.chunk_by(|one, next| one.suite.name == next.suite.name);
     let suites = suites.map(|cases| {
         let suite = cases[0].suite;
-        let cases: Vec<Value> = cases.iter().map(|one| described(one.case)).collect();
+        let cases: Vec<Value> = cases.iter().map(|one| described(suite, one.case)).collect();
         json!({ "suite": suite.name, "title": suite.title, "cases": cases })
     });
     json!({ "suites": suites.collect::<Vec<_>>() })
@@ -73,7 +73,7 @@ pub fn clauses_document(suites: &[&'static Suite]) -> Result<Value, String> {
     Ok(json!({ "suites": suites.collect::<Result<Vec<_>, String>>()? }))
 }
 
-fn described(case: &Case) -> Value {
+fn described(suite: &Suite, case: &Case) -> Value {
     json!({
         "case": case.name,
         "document": case.clause.document,
@@ -81,6 +81,7 @@ fn described(case: &Case) -> Value {
         "level": case.clause.level.name(),
         "demanded": case.demanded,
         "tolerance": case.tolerance,
+        "faults": faults(suite, case),
     })
 }
 

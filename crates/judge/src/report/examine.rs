@@ -13,7 +13,7 @@ use std::thread;
 /// The records that a report keeps beside outcomes and comparisons.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keep {
-    /// What a plot shows, of each case.
+    /// The points of plots, of each case.
     pub series: bool,
     /// The packets as qlog, of each case that failed.
     pub qlog: bool,
@@ -28,9 +28,9 @@ pub struct Examined {
     pub case: &'static Case,
     /// The outcome.
     pub outcome: Outcome,
-    /// What was compared, in order of time.
+    /// The comparisons, in order of time.
     pub checks: Vec<Check>,
-    /// What a plot shows, if it is kept.
+    /// The points of its plots, if they are kept.
     pub series: Option<Series>,
     /// A file of qlog, if it is kept.
     pub qlog: Option<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! Suites judged in parallel, and the report of what they found.
+//! Cases judged in parallel, and the report of their outcomes.
 
 mod choice;
 mod coverage;
@@ -8,12 +8,14 @@ mod junit;
 mod page;
 mod qlog;
 mod series;
+mod teeth;
 
 pub use choice::{Chosen, choose};
 pub use coverage::{Covered, clauses};
 pub use document::{clauses_document, list_document};
 pub use examine::{Examined, Keep, examine};
 pub use series::Series;
+pub use teeth::{faults, mark};
 
 use crate::case::Outcome;
 use crate::suites::Suite;

@@ -10,7 +10,7 @@ const PACKETS_MAX: usize = 600;
 /// Seconds since the case began, and a value.
 pub(super) type Point = (f64, f64);
 
-/// What a plot shows.
+/// The points of a case's plots.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// The time of the last packet, in seconds since the case began.

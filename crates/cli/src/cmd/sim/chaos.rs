@@ -1,10 +1,9 @@
 //! `windlass sim chaos`: random connections and paths, which windlass-chaos draws and checks.
 
 use super::args::Chaos;
-use super::progress;
 use crate::envelope::Document;
 use crate::failure::Failure;
-use crate::{parallel, stdout};
+use crate::{parallel, progress_bar, stdout};
 use serde_json::{Value, json};
 use windlass_chaos::{Features, ProxySums, Summary, TraversalSummary};
 
@@ -20,7 +19,7 @@ pub(super) fn main(args: &Chaos) -> Result<(), Failure> {
 }
 
 fn run(args: &Chaos) -> Result<(), Failure> {
-    let bar = progress::bar(args.seeds.end - args.seeds.start, "seeds");
+    let bar = progress_bar::bar(args.seeds.end - args.seeds.start, "seeds");
     let (seeds, jobs) = (args.seeds.clone(), parallel::jobs(args.jobs));
     let progress = |done| bar.set_position(done);
     let (text, sums, failures) = if args.traversal {

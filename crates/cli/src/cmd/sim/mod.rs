@@ -18,7 +18,6 @@ mod no_parquet;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod print;
-mod progress;
 mod qlog;
 mod run;
 mod simple_model;

@@ -3,11 +3,11 @@
 use super::args::Run;
 use super::live::{self, Sampling};
 use super::qlog::QlogFiles;
-use super::{load, parquet, print, progress};
+use super::{load, parquet, print};
 use crate::envelope;
 use crate::failure::Failure;
 use crate::output_dir::OutputDir;
-use crate::{interrupt, parallel, stdout};
+use crate::{interrupt, parallel, progress_bar, stdout};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -66,7 +66,7 @@ fn replicates(
     output: Option<Output<'_>>,
 ) -> Result<Value, Failure> {
     let seeds = (0..count).map(|n| document.seed.wrapping_add(n));
-    let bar = progress::bar(count, "runs");
+    let bar = progress_bar::bar(count, "runs");
     let mut summaries: Vec<Summary> = Vec::new();
     let mut failure = None;
     parallel::map_in_order(

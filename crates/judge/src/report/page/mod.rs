@@ -3,7 +3,7 @@
 mod plot;
 mod svg;
 
-use super::{Examined, Report, clauses};
+use super::{Examined, Report, clauses, mark};
 use crate::bed::Check;
 use crate::case::Outcome;
 use crate::suites::Suite;
@@ -80,6 +80,7 @@ impl Report {
             outcome => one.outcome.name(),
             reason => one.outcome.reason(),
             replay => self.replay(one),
+            mark => mark(one.suite, case),
             plots => drawn,
             checks => checks.into_iter().map(check_value).collect::<Vec<_>>(),
             left_out => left_out,

@@ -50,7 +50,7 @@ fn windows(series: &Series, checks: &[Check]) -> (String, String) {
     (title.to_owned(), plot.finish(title))
 }
 
-/// The bytes in the unit of a comparison, if it is of a window or of what is in flight.
+/// The bytes in the unit of a comparison, if it is of a window or of the data in flight.
 fn of_window(check: &Check) -> Option<f64> {
     let what = check.what.to_ascii_lowercase();
     let is_window = ["cwnd", "flight", "window"].iter().any(|word| what.contains(word));

@@ -1,10 +1,10 @@
-//! The progress bar of `windlass sim` with replicates and of `windlass sim chaos`.
+//! A progress bar on standard error, of commands with many parts of equal size.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 
 /// A progress bar of `count` `things` on standard error, if that is a terminal.
-pub(super) fn bar(count: u64, things: &str) -> ProgressBar {
+pub(crate) fn bar(count: u64, things: &str) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }

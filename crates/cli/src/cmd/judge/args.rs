@@ -1,0 +1,83 @@
+//! The arguments of `windlass judge`.
+
+use crate::value::{Named, parse_profile, profile_names};
+use clap::{Args, ValueHint};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use windlass_base::suggest::did_you_mean;
+use windlass_judge::suites::{self, SUITES, Suite};
+use windlass_tcp::Profile;
+
+pub(crate) const JUDGE_HELP: &str = "\
+Examples:
+  windlass judge cubic                          # every case that concerns CUBIC
+  windlass judge bbr3 --suite bbr --page bbr3.html
+  windlass judge path/to/crate                  # the controller of a crate of `windlass new controller`
+  windlass judge prague:fast_growth=true        # with settings, as scenarios have them
+  windlass judge newreno --profile rfc5681 --case '*timeout*'
+  windlass judge cubic --junit junit.xml --qlog traces
+  windlass judge --list --suite bbr             # the cases, and what they demand
+  windlass judge --coverage                     # the clauses, and the cases that judge them
+
+A case runs a sender over a simulated path and judges by the packets, and by the sender's variables where it shows \
+them. A clause that nothing shows is \"not observable\", which is no failure. The same command prints the same bytes on every \
+machine.
+
+CONTROLLER is a controller of this command, a folder with a crate that adds one, or FOLDER:NAME if that crate adds \
+several. Without CONTROLLER, the command of such a crate judges the one that it adds.
+
+Exit status: 0 no case failed; 1 a case failed, or a failure while working; 2 bad arguments, no such case, or a \
+crate that does not build; 130 interrupted.";
+
+#[derive(Debug, Args)]
+pub(crate) struct Judge {
+    /// A controller, with settings as NAME:KEY=VALUE,..., or the folder of a crate
+    #[arg(value_name = "CONTROLLER", value_hint = ValueHint::AnyPath)]
+    pub subject: Option<String>,
+    /// Judge by all cases of this suite, whether they concern the controller or not; may be given several times
+    /// [default: the cases of all suites that concern it]
+    #[arg(long = "suite", value_name = "NAME", hide_possible_values = true)]
+    #[arg(value_parser = Named::new(suite_names, parse_suite))]
+    pub suites: Vec<&'static Suite>,
+    /// Judge by cases with such a name alone; * and ? stand for other letters
+    #[arg(long, value_name = "GLOB")]
+    pub case: Option<String>,
+    /// The options of the sender beside those that a case asks for
+    #[arg(long, default_value = "linux", value_name = "NAME")]
+    #[arg(value_parser = Named::new(profile_names, parse_profile))]
+    pub profile: Profile,
+    /// Cases at a time [default: as many as there are cores]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+    /// List the cases and what they demand, and judge nothing
+    #[arg(long, conflicts_with_all = ["coverage", "junit", "qlog", "page"])]
+    pub list: bool,
+    /// List the clauses of the suites' documents with the cases that judge them, and judge nothing
+    #[arg(long, conflicts_with_all = ["case", "junit", "qlog", "page"])]
+    pub coverage: bool,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Write the outcomes into this file, as the XML of JUnit
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub junit: Option<PathBuf>,
+    /// Write the packets of each failed case into this new directory, as qlog
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub qlog: Option<PathBuf>,
+    /// Write a page of HTML with a plot of each case into this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub page: Option<PathBuf>,
+    /// The subject in the commands that replay a case: the command of a crate gets the crate's folder
+    #[arg(long, value_name = "TEXT", hide = true)]
+    pub replay_as: Option<String>,
+}
+
+fn suite_names() -> Vec<&'static str> {
+    SUITES.map(|suite| suite.name).to_vec()
+}
+
+fn parse_suite(text: &str) -> Result<&'static Suite, String> {
+    let names = suite_names();
+    let unknown = || format!("expected one of {}{}", names.join(", "), did_you_mean(text, &names));
+    suites::by_name(text).ok_or_else(unknown)
+}

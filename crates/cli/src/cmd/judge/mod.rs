@@ -1,0 +1,10 @@
+//! `windlass judge`.
+
+pub(crate) mod args;
+mod built;
+mod print;
+mod run;
+mod subject;
+mod written;
+
+pub(crate) use run::main;

@@ -1,0 +1,56 @@
+//! The subject that the arguments name.
+
+use super::built::Crate;
+use crate::failure::Failure;
+use crate::registry::{controller_names, registry};
+use crate::value::parse_controller;
+use std::path::Path;
+use std::sync::Arc;
+use windlass_judge::Engine;
+use windlass_tcp::Profile;
+use windlass_tcp::cc::ControllerFactory;
+
+/// A controller to judge.
+#[derive(Debug)]
+pub(super) enum Subject {
+    /// A controller of this process.
+    Here(Engine),
+    /// A controller of a crate, whose command judges it.
+    Crate(Crate),
+}
+
+impl Subject {
+    /// The subject of that text; without one, the controller that this command's crate adds.
+    pub(super) fn find(text: Option<&str>, profile: Profile) -> Result<Subject, Failure> {
+        let Some(text) = text else { return own(profile) };
+        if let Some(found) = Crate::find(text)? {
+            return Ok(Subject::Crate(found));
+        }
+        let controller = parse_controller(text, profile)
+            .map_err(|why| Failure::Input(format!("CONTROLLER {text}: {why}")))?;
+        Ok(Subject::Here(engine(controller, profile)))
+    }
+}
+
+fn engine(controller: Arc<dyn ControllerFactory>, profile: Profile) -> Engine {
+    Engine::new(controller).with_profile(profile)
+}
+
+fn own(profile: Profile) -> Result<Subject, Failure> {
+    match registry().controller_names()[..] {
+        [name] => Subject::find(Some(name), profile),
+        [] => Err(Failure::Input(format!(
+            "CONTROLLER: which one? One of {}, or the folder of a crate",
+            controller_names().join(", ")
+        ))),
+        ref several => {
+            let names = several.join(", ");
+            Err(Failure::Input(format!("CONTROLLER: which one? This command adds {names}")))
+        }
+    }
+}
+
+/// Whether a text can only be the path of a folder.
+pub(super) fn is_path(text: &str) -> bool {
+    text.contains(std::path::MAIN_SEPARATOR) || Path::new(text).join("Cargo.toml").is_file()
+}
