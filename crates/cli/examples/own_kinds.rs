@@ -1,12 +1,12 @@
-//! The command with kinds of another crate: a controller `mine` and a queue `short`.
-//! `tests/own_kinds.rs` runs it.
+//! The command with kinds of another crate: the controllers `mine` and `deaf` and a queue `short`.
+//! `tests/own_kinds.rs` and `tests/judge.rs` run it.
 
 use serde::Deserialize;
 use std::process::ExitCode;
 use windlass_aqm::{ConfigError, CustomQueue, DropTail, DropTailConfig, Limit, QueueFactory};
 use windlass_base::BitRate;
 use windlass_cli::Registry;
-use windlass_tcp::cc::{Controller, ControllerFactory, Params, Reno};
+use windlass_tcp::cc::{Controller, ControllerFactory, NoControl, Params, Reno};
 
 /// Reno under another name.
 #[derive(Debug, Default, Deserialize)]
@@ -20,6 +20,21 @@ impl ControllerFactory for Mine {
 
     fn build(&self, params: &Params) -> Box<dyn Controller> {
         Reno.build(params)
+    }
+}
+
+/// A window that no loss reduces.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Deaf {}
+
+impl ControllerFactory for Deaf {
+    fn name(&self) -> &'static str {
+        "deaf"
+    }
+
+    fn build(&self, params: &Params) -> Box<dyn Controller> {
+        NoControl.build(params)
     }
 }
 
@@ -38,5 +53,10 @@ impl QueueFactory for Short {
 }
 
 fn main() -> ExitCode {
-    windlass_cli::main_with(Registry::default().controller::<Mine>("mine").queue::<Short>("short"))
+    windlass_cli::main_with(
+        Registry::default()
+            .controller::<Mine>("mine")
+            .controller::<Deaf>("deaf")
+            .queue::<Short>("short"),
+    )
 }

@@ -147,13 +147,7 @@ pub(crate) fn runs(
                     .map_err(|problems| data_error(cell, traffic, &problems.to_string()))?
                     .scenario;
                 let thresholds = thresholds.clone();
-                planned.push(Planned {
-                    cell: number,
-                    traffic,
-                    text,
-                    scenario,
-                    thresholds,
-                });
+                planned.push(Planned { cell: number, traffic, text, scenario, thresholds });
             }
         }
     }

@@ -15,7 +15,7 @@ fn main() -> io::Result<()> {
     println!("{}", kernel.name());
     let is_wanted =
         |name: &str, wanted: &Option<String>| wanted.as_ref().is_none_or(|wanted| wanted == name);
-    for suite in SUITES.into_iter().filter(|known| is_wanted(known.name, &suite)) {
+    for suite in SUITES.iter().filter(|known| is_wanted(known.name, &suite)) {
         for found in suite.concerning(&kernel).filter(|found| is_wanted(found.name, &case)) {
             print!("{} {}: ", suite.name, found.name);
             io::stdout().flush()?;

@@ -66,7 +66,7 @@ type Chosen = Vec<(&'static Suite, &'static Case)>;
 fn chosen(subject: &PythonSubject, names: &[String]) -> Result<Chosen, String> {
     let mut chosen = Vec::new();
     if names.is_empty() {
-        for suite in SUITES {
+        for suite in SUITES.iter().copied() {
             chosen.extend(suite.concerning(subject).map(|case| (suite, case)));
         }
     }

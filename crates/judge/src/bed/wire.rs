@@ -15,6 +15,8 @@ pub struct Event {
     pub packet: Packet,
     /// FlightSize after it, in bytes.
     pub flight: u64,
+    /// The same without what SACK blocks have reported.
+    pub unsacked: u64,
     /// The variable `cwnd` of then, in bytes, where the sender shows it.
     pub cwnd: Option<f64>,
 }
@@ -169,6 +171,7 @@ impl Wire {
     }
 
     fn push(&mut self, at: Time, kind: EventKind, packet: &Packet, cwnd: Option<f64>) {
-        self.events.push(Event { at, kind, packet: *packet, flight: self.flight(), cwnd });
+        let (flight, unsacked) = (self.flight(), self.unsacked());
+        self.events.push(Event { at, kind, packet: *packet, flight, unsacked, cwnd });
     }
 }

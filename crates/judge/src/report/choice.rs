@@ -24,7 +24,7 @@ pub fn choose(
         !suites.is_empty() || controller.is_none_or(|name| case.concerns.includes(name))
     };
     let glob = WildMatch::new(glob.unwrap_or("*"));
-    let from = if suites.is_empty() { &SUITES[..] } else { suites };
+    let from = if suites.is_empty() { SUITES } else { suites };
     let all = from.iter().flat_map(|suite| suite.cases.iter().map(|case| Chosen { suite, case }));
     all.filter(|one| concerns(one.case) && glob.matches(one.case.name)).collect()
 }

@@ -1,12 +1,19 @@
 //! Where the engine does not do what a case demands, on purpose, and why.
 
 /// Cases that controllers of the engine fail.
-const ENGINE: &[(&str, &[&str], &str)] = &[(
-    "restart-after-idle",
-    &["prague"],
-    "pacing takes the place of the restart, as for all controllers of Linux that pace by themselves; the clause is a \
-     SHOULD against bursts",
-)];
+const ENGINE: &[(&str, &[&str], &str)] = &[
+    (
+        "restart-after-idle",
+        &["prague"],
+        "pacing takes the place of the restart, as for all controllers of Linux that pace by themselves; the clause \
+         is a SHOULD against bursts",
+    ),
+    (
+        "limited-transmit-with-sack",
+        &["prague"],
+        "Prague's reference lets all data grow the window that has arrived, also what SACK reports",
+    ),
+];
 
 /// Cases that they also fail with the options of Linux.
 const LINUX: &[(&str, &[&str], &str)] = &[
@@ -55,7 +62,7 @@ pub fn with_linux(case: &str, controller: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::suites::transport::tests::engines_of;
-    use crate::suites::{Suite, rfc5681};
+    use crate::suites::{Suite, rfc5681, rfc6582, rfc6675};
     use crate::{Outcome, Subject};
     use windlass_tcp::Profile;
 
@@ -78,5 +85,15 @@ mod tests {
     #[test]
     fn of_rfc5681_with_linux() {
         fails_as_listed(&rfc5681::SUITE);
+    }
+
+    #[test]
+    fn of_rfc6582_with_linux() {
+        fails_as_listed(&rfc6582::SUITE);
+    }
+
+    #[test]
+    fn of_rfc6675_with_linux() {
+        fails_as_listed(&rfc6675::SUITE);
     }
 }

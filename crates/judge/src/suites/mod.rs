@@ -3,6 +3,8 @@
 pub mod bbr;
 pub mod known;
 pub mod rfc5681;
+pub mod rfc6582;
+pub mod rfc6675;
 mod transport;
 
 use crate::case::Case;
@@ -22,11 +24,11 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: [&Suite; 2] = [&bbr::SUITE, &rfc5681::SUITE];
+pub const SUITES: &[&Suite] = &[&bbr::SUITE, &rfc5681::SUITE, &rfc6582::SUITE, &rfc6675::SUITE];
 
 /// The suite of that name.
 pub fn by_name(name: &str) -> Option<&'static Suite> {
-    SUITES.into_iter().find(|suite| suite.name == name)
+    SUITES.iter().copied().find(|suite| suite.name == name)
 }
 
 impl Suite {

@@ -44,6 +44,8 @@ impl Sent {
 pub struct Lost {
     /// When the loss was found.
     pub now: Time,
+    /// When it was sent.
+    pub sent: Time,
     /// The position of its first byte, on a scale on which the stream's bytes follow each other.
     pub position: u64,
     /// Its payload bytes, which were sent at one time.
@@ -63,6 +65,7 @@ impl Lost {
     pub fn new(now: Time, bytes: u64) -> Lost {
         Lost {
             now,
+            sent: Time::ZERO,
             bytes,
             position: 0,
             in_flight: bytes,

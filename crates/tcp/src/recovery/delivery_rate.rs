@@ -119,6 +119,7 @@ impl DeliveryRate {
                 self.lost += part.bytes;
                 each(Lost {
                     now,
+                    sent: part.flight.sent,
                     position: start,
                     bytes: part.bytes,
                     in_flight: part.in_flight,

@@ -73,7 +73,7 @@ pub(crate) struct Judge {
 }
 
 fn suite_names() -> Vec<&'static str> {
-    SUITES.map(|suite| suite.name).to_vec()
+    SUITES.iter().map(|suite| suite.name).collect()
 }
 
 fn parse_suite(text: &str) -> Result<&'static Suite, String> {

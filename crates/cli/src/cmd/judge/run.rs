@@ -7,9 +7,9 @@ use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::{interrupt, parallel, progress_bar, stdout};
 use std::process::ExitCode;
+use windlass_judge::Subject as Judged;
 use windlass_judge::report::{self, Chosen, Keep, Report};
 use windlass_judge::suites::{SUITES, Suite};
-use windlass_judge::{Engine, Subject as _};
 use windlass_tcp::Profile;
 
 /// Runs `windlass judge`; returns the exit status.
@@ -20,8 +20,10 @@ pub(crate) fn main(args: &Judge) -> Result<ExitCode, Failure> {
     }
     match Subject::find(args.subject.as_deref(), args.profile)? {
         Subject::Crate(built) => built.judge(args),
-        Subject::Here(engine) if is_table => table(args, Some(&engine)).map(|()| ExitCode::SUCCESS),
-        Subject::Here(engine) => judge(args, &engine),
+        Subject::Here(sender, _) if is_table => {
+            table(args, Some(&sender.controller())).map(|()| ExitCode::SUCCESS)
+        }
+        Subject::Here(sender, profile) => judge(args, &*sender, profile),
     }
 }
 
@@ -35,11 +37,11 @@ fn chosen(args: &Judge, controller: Option<&str>) -> Result<Vec<Chosen>, Failure
 }
 
 /// The cases or the clauses, without a judgement.
-fn table(args: &Judge, engine: Option<&Engine>) -> Result<(), Failure> {
-    let controller = engine.map(|engine| engine.controller());
-    let cases = chosen(args, controller.as_deref())?;
+fn table(args: &Judge, controller: Option<&str>) -> Result<(), Failure> {
+    let cases = chosen(args, controller)?;
     let suites: Vec<&'static Suite> = SUITES
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|suite| cases.iter().any(|one| one.suite.name == suite.name))
         .collect();
     let text = match (args.coverage, args.json) {
@@ -54,19 +56,23 @@ fn table(args: &Judge, engine: Option<&Engine>) -> Result<(), Failure> {
     stdout::line(&text)
 }
 
-fn judge(args: &Judge, engine: &Engine) -> Result<ExitCode, Failure> {
-    let cases = chosen(args, Some(&engine.controller()))?;
+fn judge(
+    args: &Judge,
+    sender: &(dyn Judged + Sync),
+    profile: Option<Profile>,
+) -> Result<ExitCode, Failure> {
+    let cases = chosen(args, Some(&sender.controller()))?;
     interrupt::watch();
     let output = written::Output::create(args)?;
     let bar = progress_bar::bar(cases.len() as u64, "cases");
     let keep = Keep { series: args.page.is_some(), qlog: args.qlog.is_some() };
     let progress = |done: usize| bar.set_position(done as u64);
-    let examined = report::examine(&cases, engine, keep, parallel::jobs(args.jobs), &progress);
+    let examined = report::examine(&cases, sender, keep, parallel::jobs(args.jobs), &progress);
     bar.finish_and_clear();
     let report = Report {
-        subject: engine.name(),
-        profile: Some(args.profile.name().to_owned()),
-        command: command(args, engine),
+        subject: sender.name(),
+        profile: profile.map(|profile| profile.name().to_owned()),
+        command: command(args, sender, profile),
         examined,
     };
     output.write(&report)?;
@@ -80,14 +86,13 @@ fn judge(args: &Judge, engine: &Engine) -> Result<ExitCode, Failure> {
 }
 
 /// The command that judges the same subject.
-fn command(args: &Judge, engine: &Engine) -> String {
+fn command(args: &Judge, sender: &dyn Judged, profile: Option<Profile>) -> String {
     let subject = args.replay_as.clone().or_else(|| args.subject.clone());
-    let subject = subject.unwrap_or_else(|| engine.name());
-    let profile = match args.profile {
-        Profile::Linux => String::new(),
-        profile => format!(" --profile {}", profile.name()),
-    };
-    format!("windlass judge {}{profile}", quoted(&subject))
+    let subject = quoted(&subject.unwrap_or_else(|| sender.name()));
+    match profile {
+        None | Some(Profile::Linux) => format!("windlass judge {subject}"),
+        Some(profile) => format!("windlass judge {subject} --profile {}", profile.name()),
+    }
 }
 
 /// A word of a shell.

@@ -5,16 +5,13 @@ use crate::failure::Failure;
 use crate::registry::{controller_names, registry};
 use crate::value::parse_controller;
 use std::path::Path;
-use std::sync::Arc;
-use windlass_judge::Engine;
+use windlass_judge::{Engine, Subject as Judged};
 use windlass_tcp::Profile;
-use windlass_tcp::cc::ControllerFactory;
 
-/// A controller to judge.
-#[derive(Debug)]
+/// A sender to judge.
 pub(super) enum Subject {
-    /// A controller of this process.
-    Here(Engine),
+    /// A sender of this process, with the profile of its options unless they are its own.
+    Here(Box<dyn Judged + Sync>, Option<Profile>),
     /// A controller of a crate, whose command judges it.
     Crate(Crate),
 }
@@ -28,12 +25,9 @@ impl Subject {
         }
         let controller = parse_controller(text, profile)
             .map_err(|why| Failure::Input(format!("CONTROLLER {text}: {why}")))?;
-        Ok(Subject::Here(engine(controller, profile)))
+        let engine = Engine::new(controller).with_profile(profile);
+        Ok(Subject::Here(Box::new(engine), Some(profile)))
     }
-}
-
-fn engine(controller: Arc<dyn ControllerFactory>, profile: Profile) -> Engine {
-    Engine::new(controller).with_profile(profile)
 }
 
 fn own(profile: Profile) -> Result<Subject, Failure> {

@@ -1,8 +1,8 @@
 //! Fast retransmit and limited transmit.
 
 use super::*;
-use crate::bed::{AT_ONCE, EventKind, Fate, Traffic};
-use crate::case::{Case, demand};
+use crate::bed::{AT_ONCE, Bed, EventKind, Fate, Traffic};
+use crate::case::{Case, Fault, demand};
 use windlass_base::Span;
 
 /// Shorter than any RTO of the path, longer than a round trip.
@@ -68,6 +68,31 @@ pub(super) const REORDERED: Case = Case {
     ..CASE
 };
 
+/// Loses a segment of bulk data; returns how many segments the first two duplicate ACKs of it release.
+pub(crate) fn released_by_duplicates(bed: &mut Bed) -> Result<f64, Fault> {
+    bed.fill(20)?;
+    bed.lose(&[0]);
+    let point = bed.wire().sent();
+    let first = bed.await_resent()?;
+    demand!(bed.wire().offset(first.packet.segment.seq) == point, "another segment was resent");
+    let events = bed.wire().events();
+    let begins = events.iter().position(|event| {
+        event.kind == EventKind::Arrived && bed.wire().offset(event.packet.segment.ack) == point
+    });
+    let ends = events.iter().position(|event| *event == first);
+    let between = &events[begins.unwrap_or(0)..ends.unwrap_or(events.len())];
+    // The ACK that is repeated, then its duplicates.
+    let mut released = vec![0_u32];
+    for event in between {
+        match event.kind {
+            EventKind::Arrived => released.push(0),
+            _ => *released.last_mut().unwrap_or(&mut 0) += 1,
+        }
+    }
+    demand!(released.len() >= 4, "{} duplicates", released.len() as i64 - 2);
+    Ok(f64::from(released[2] + released[3]))
+}
+
 pub(super) const LIMITED_TRANSMIT: Case = Case {
     name: "limited-transmit",
     clause: Clause { document: "RFC 3042", section: "2", level: Level::Should },
@@ -75,28 +100,8 @@ pub(super) const LIMITED_TRANSMIT: Case = Case {
     traffic: Traffic::Bulk,
     demanded: "the first two duplicate acknowledgments each release a segment of new data",
     program: |_, bed| {
-        bed.fill(20)?;
-        bed.lose(&[0]);
-        let point = bed.wire().sent();
-        let first = bed.await_resent()?;
-        demand!(bed.wire().offset(first.packet.segment.seq) == point, "another segment was resent");
-        let events = bed.wire().events();
-        let begins = events.iter().position(|event| {
-            event.kind == EventKind::Arrived && bed.wire().offset(event.packet.segment.ack) == point
-        });
-        let ends = events.iter().position(|event| *event == first);
-        let between = &events[begins.unwrap_or(0)..ends.unwrap_or(events.len())];
-        // The ACK that is repeated, then its duplicates.
-        let mut released = vec![0_u32];
-        for event in between {
-            match event.kind {
-                EventKind::Arrived => released.push(0),
-                _ => *released.last_mut().unwrap_or(&mut 0) += 1,
-            }
-        }
-        demand!(released.len() >= 4, "{} duplicates", released.len() as i64 - 2);
-        let limited = f64::from(released[2] + released[3]);
-        bed.expect("segments for the first two duplicates", limited, 2.0..=2.0)
+        let released = released_by_duplicates(bed)?;
+        bed.expect("segments for the first two duplicates", released, 2.0..=2.0)
     },
     ..CASE
 };

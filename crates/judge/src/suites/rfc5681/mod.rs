@@ -16,11 +16,13 @@ use super::transport::tests;
 use super::transport::*;
 use crate::case::{Clause, Level};
 
+pub(super) use duplicates::released_by_duplicates;
+
 const fn clause(section: &'static str, level: Level) -> Clause {
     Clause { document: "RFC 5681", section, level }
 }
 
-suite!("rfc5681", "TCP congestion control", tests::engines(), {
+suite!("rfc5681", "TCP congestion control", include_str!("coverage.toml"), tests::engines(), {
     initial_window: start::INITIAL_WINDOW,
     initial_window_after_a_lost_syn_ack: start::LOST_SYN_ACK,
     slow_start_doubles: start::DOUBLES_EACH_ROUND,

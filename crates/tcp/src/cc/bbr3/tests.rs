@@ -64,6 +64,7 @@ fn until(state: State) -> (Bbr3Controller, u64) {
 
 fn lost(bbr: &Bbr3Controller, bytes: u64, in_flight: u64, lost_since: u64) -> Lost {
     Lost {
+        sent: at(0),
         now: at(0),
         position: 1,
         bytes,

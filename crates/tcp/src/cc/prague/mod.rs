@@ -82,6 +82,8 @@ struct PragueController {
     now: Time,
     /// Bytes delivered on the connection.
     delivered: u64,
+    /// When a loss halved the window last.
+    halved_at: Option<Time>,
     classic: Option<ClassicQueue>,
 }
 
@@ -95,6 +97,7 @@ impl PragueController {
             news: News::default(),
             now: Time::ZERO,
             delivered: 0,
+            halved_at: None,
             classic: prague.classic_fallback.then(ClassicQueue::default),
         }
     }
@@ -129,6 +132,7 @@ impl PragueController {
         if !self.is_held_by_loss() {
             self.window.halve(self.round_trips.virtual_rtt());
             self.hold = Some(Hold::new(self.now, self.delivered, true));
+            self.halved_at = Some(self.now);
         }
     }
 
@@ -242,8 +246,10 @@ impl Controller for PragueController {
         }
     }
 
-    fn on_lost(&mut self, _: &Lost) {
-        self.news.is_lost = true;
+    /// Data sent before the last halving is of the same window, when its loss is found later than a round trip after
+    /// the first one, too (RFC 6582 §3.2).
+    fn on_lost(&mut self, lost: &Lost) {
+        self.news.is_lost |= self.halved_at.is_none_or(|halved| lost.sent >= halved);
     }
 
     /// The steps of `PragueCC::ACKReceived`, in its order.

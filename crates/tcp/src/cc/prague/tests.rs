@@ -198,6 +198,22 @@ fn a_loss_without_a_delivery_halves_when_the_retransmission_leaves() {
     assert_near(path.segments(), before / 2.0, 0.01);
 }
 
+/// Without SACK each partial ACK shows another loss of the window, a round trip after the last one.
+#[test]
+fn losses_of_one_window_halve_once_whenever_they_are_found() {
+    let mut path = Path::new(100, 20.0);
+    path.lose();
+    let halved = path.segments();
+    path.acks(Span::from_millis(150), |_| false);
+    let grown = path.segments();
+    for (sent, left) in [(Time::ZERO, grown), (path.now, grown / 2.0)] {
+        path.prague.on_lost(&Lost { sent, ..Lost::new(path.now, SEGMENT) });
+        path.ack(false);
+        assert_near(path.segments(), left, 0.1);
+    }
+    assert!(halved < grown);
+}
+
 #[test]
 fn a_loss_counts_in_the_virtual_rtt_of_a_mark() {
     let mut path = Path::new(10, 100.0);
