@@ -56,7 +56,8 @@ fn a_failed_case_has_a_reason_files_and_a_command_that_replays_it() {
     assert_eq!(again.status.code(), Some(1));
     assert!(parts(&again).1.contains("1 cases: 0 passed, 1 failed"), "{again:?}");
 
-    let failed = json(&windlass(&folder, &["none", "--suite", "rfc5681", "--json"]))["failed"].clone();
+    let failed =
+        json(&windlass(&folder, &["none", "--suite", "rfc5681", "--json"]))["failed"].clone();
     let junit = fs::read_to_string(folder.join("junit.xml")).expect("written");
     assert_eq!(junit.matches("<failure").count() as u64, failed.as_u64().expect("a number"));
     let traces = fs::read_dir(folder.join("qlog")).expect("written").count();
@@ -77,7 +78,10 @@ fn a_mistake_is_refused_before_any_work() {
         (&["bbr3", "--case", "nothing-*"], "--case nothing-*: no case has such a name"),
         (&["./nowhere"], "./nowhere: expected a folder with a Cargo.toml"),
         (&["bbr3", "--qlog", "there"], "--qlog there: exists already"),
-        (&["bbr3", "--junit", "no/such/folder.xml"], "--junit no/such/folder.xml: cannot be written"),
+        (
+            &["bbr3", "--junit", "no/such/folder.xml"],
+            "--junit no/such/folder.xml: cannot be written",
+        ),
     ] {
         let (status, out, errors) = parts(&windlass(&folder, arguments));
         assert_eq!((status, out.as_str()), (Some(2), ""), "{arguments:?}: {errors}");

@@ -43,8 +43,8 @@ pub use evaluation::{Evaluation, Figures};
 pub use interval::Interval;
 pub use plan::Options;
 pub use report::{
-    CellReport, Counts, CriterionText, FigureReport, KIND, PathText, Report, ResultReport,
-    SCHEMA_VERSION, SettingText, TrafficReport,
+    CellReport, Counts, CriterionText, FigureReport, PathText, Report, ResultReport, SettingText,
+    TrafficReport,
 };
 pub use settings::{Path, Setting};
 pub use thresholds::{Bound, Relative, Threshold};

@@ -69,7 +69,7 @@ pub(crate) fn transfers(share: f64, path: &Path) -> String {
     )
 }
 
-/// What a run has shown.
+/// The outcome of a run.
 pub(crate) struct Seen<'a> {
     pub(crate) path: &'a Path,
     pub(crate) summary: Summary,

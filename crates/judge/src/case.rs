@@ -2,6 +2,8 @@
 
 use crate::bed::{Bed, Check, Path, Traffic, Wire};
 use crate::subject::{Setup, Subject};
+pub(crate) use crate::verdict::demand;
+pub use crate::verdict::{Fault, Verdict};
 use std::fmt;
 
 /// One case: what a clause of a document demands of a sender, and how to see whether it does so.
@@ -94,18 +96,6 @@ impl Concerns {
     }
 }
 
-/// How a program ends early.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The sender does not do what the clause demands; the reason.
-    Failed(String),
-    /// Whether it does cannot be seen; the reason.
-    NotObservable(String),
-}
-
-/// The result of a program.
-pub type Verdict = Result<(), Fault>;
-
 /// The outcome of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -186,15 +176,3 @@ impl Case {
         (found / expected - 1.0).abs() <= self.tolerance
     }
 }
-
-/// Returns the reason from a program unless the condition holds.
-macro_rules! demand {
-    ($holds:expr, $($reason:tt)+) => {
-        // A value that is not a number holds nothing.
-        match $holds {
-            true => {}
-            false => return Err($crate::case::Fault::Failed(format!($($reason)+))),
-        }
-    };
-}
-pub(crate) use demand;

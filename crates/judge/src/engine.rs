@@ -1,14 +1,14 @@
 //! The engine of Windlass, with any of its controllers or one of another crate.
 
+use crate::bed::MSS;
 use crate::subject::{Ecn, Packet, Repair, Sender, Setup, Subject};
+use crate::suites::known;
 use std::sync::Arc;
 use windlass_base::Time;
 use windlass_tcp::cc::ControllerFactory;
 use windlass_tcp::config::EcnEcho;
 use windlass_tcp::{Config, Connection, Profile, SeqNumber};
 
-/// Payload of a full segment without options, in bytes.
-pub(crate) const MSS: u16 = 1460;
 const BUFFER: u64 = 64 << 20;
 
 /// A controller on the engine.
@@ -43,6 +43,8 @@ impl Engine {
         (config.recovery.rack, config.recovery.tail_loss_probe) = (rack, rack);
         config.recovery.prr = matches!(setup.repair, Repair::Prr | Repair::Rack);
         (config.recovery.undo, config.recovery.frto) = (setup.undo, setup.undo);
+        // RFC 3168 section 6.1.2, RFC 9438 section 4.6: echoes may leave one segment. Linux keeps two.
+        config.window.least = 1;
         // Whatever the application writes leaves at once.
         config.sending.nagle = false;
         (config.buffers.send, config.buffers.receive) = (BUFFER, BUFFER);
@@ -57,6 +59,14 @@ impl Subject for Engine {
 
     fn controller(&self) -> String {
         self.controller.name().to_owned()
+    }
+
+    fn explains(&self, case: &str) -> Option<&'static str> {
+        let explanation = match self.profile {
+            Profile::Linux => known::with_linux,
+            _ => known::of_the_engine,
+        };
+        explanation(case, self.controller.name())
     }
 
     fn open(&self, setup: &Setup, now: Time) -> Result<Box<dyn Sender>, String> {

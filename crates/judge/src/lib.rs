@@ -23,6 +23,7 @@ mod packets;
 pub mod report;
 mod subject;
 pub mod suites;
+mod verdict;
 
 pub use bed::{Bed, Check, Event, EventKind, Fate, PACKET, PAYLOAD, Path, Traffic, Wire};
 pub use case::{Case, Clause, Concerns, Fault, Judgement, Level, Outcome, Verdict};

@@ -13,6 +13,11 @@ pub trait Subject {
     /// The name of its congestion controller, by which [`Concerns`](crate::Concerns) chooses cases.
     fn controller(&self) -> String;
 
+    /// Why it fails a case on purpose, if it does.
+    fn explains(&self, _case: &str) -> Option<&'static str> {
+        None
+    }
+
     /// Opens a connection with these options; the SYN is its first packet.
     ///
     /// # Errors

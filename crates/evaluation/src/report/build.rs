@@ -1,8 +1,8 @@
 //! Builds the report from the figures of all runs.
 
 use super::{
-    CellReport, Counts, CriterionText, FigureReport, KIND, PathText, Report, ResultReport,
-    SCHEMA_VERSION, SettingText, TrafficReport,
+    CellReport, Counts, CriterionText, FigureReport, PathText, Report, ResultReport, SettingText,
+    TrafficReport,
 };
 use crate::criteria::Criterion;
 use crate::evaluation::{Evaluation, Figures};
@@ -23,8 +23,6 @@ impl Evaluation {
         let cells = self.all_cells(figures);
         let count = |number: usize| Counts::of(cells.iter().map(|cell| cell.verdicts[number]));
         Report {
-            schema: SCHEMA_VERSION,
-            kind: KIND,
             version: env!("CARGO_PKG_VERSION"),
             quick: self.options.quick,
             seeds: self.options.seeds,

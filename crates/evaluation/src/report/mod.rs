@@ -10,18 +10,9 @@ use crate::thresholds::Threshold;
 use crate::verdict::Verdict;
 use serde::Serialize;
 
-/// The version of the report's format.
-pub const SCHEMA_VERSION: u32 = 1;
-/// The kind of document that a report is.
-pub const KIND: &str = "judge.bcp";
-
 /// The result of an evaluation. The same subjects and options give the same report, byte for byte.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// The version of this format: [`SCHEMA_VERSION`].
-    pub schema: u32,
-    /// The kind of this document: [`KIND`].
-    pub kind: &'static str,
     /// The version of Windlass.
     pub version: &'static str,
     /// Whether runs had half their length.
@@ -43,13 +34,13 @@ pub struct Report {
 /// The number of cells with each verdict.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// [`Verdict::Met`].
+    /// Cells that are [`Verdict::Met`].
     pub met: usize,
-    /// [`Verdict::NotMet`].
+    /// Cells that are [`Verdict::NotMet`].
     pub not_met: usize,
-    /// [`Verdict::NotDecided`].
+    /// Cells that are [`Verdict::NotDecided`].
     pub not_decided: usize,
-    /// [`Verdict::NotTestable`].
+    /// Cells that are [`Verdict::NotTestable`].
     pub not_testable: usize,
 }
 

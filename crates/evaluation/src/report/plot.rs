@@ -31,16 +31,18 @@ struct Row {
     interval: Interval,
 }
 
-const WIDTH: f64 = 340.0;
+const WIDTH: f64 = 350.0;
 /// Labels stand before it.
 const LEFT: f64 = 70.0;
-/// Values stand behind it.
-const RIGHT: f64 = 245.0;
+/// Values stand behind it, 16 letters at most.
+const RIGHT: f64 = 235.0;
 const ROW: f64 = 20.0;
 
 impl Plot {
     pub(super) fn new(figure: &FigureReport) -> Plot {
-        let baselines = [("reno", figure.reno), ("cubic", figure.cubic)];
+        let is_subject = |name: &str| figure.results.iter().any(|result| result.subject == name);
+        let baselines = [("reno", figure.reno), ("cubic", figure.cubic)].into_iter();
+        let baselines = baselines.filter(|(name, _)| !is_subject(name));
         let baselines = baselines.map(|(name, interval)| (name, "baseline", interval));
         let results = figure.results.iter();
         let subjects = results.map(|result| (result.subject.as_str(), "subject", result.interval));

@@ -3,14 +3,15 @@
 mod link;
 mod run;
 mod script;
+mod window;
 mod wire;
 
 pub(crate) use script::{AT_ONCE, Burst};
+pub(crate) use window::Cut;
 pub use wire::{Event, EventKind, Wire};
 
-use crate::case::Fault;
-use crate::engine::MSS;
 use crate::subject::{Ecn, Packet, Repair, Sender, Setup, Subject};
+use crate::verdict::Fault;
 use link::{Link, Policer};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -22,6 +23,8 @@ use windlass_tcp::{Connection, Profile, SeqNumber};
 
 /// Payload bytes of a full segment, with timestamps.
 pub const PAYLOAD: u64 = 1448;
+/// Payload of a full segment without options, in bytes.
+pub(crate) const MSS: u16 = 1460;
 /// Bytes of its packet on the link.
 pub const PACKET: u64 = 1500;
 

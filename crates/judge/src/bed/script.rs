@@ -2,7 +2,7 @@
 //! in the receiver's place.
 
 use super::{Bed, Event, EventKind, Fate, Packet, Traffic};
-use crate::case::{Fault, demand};
+use crate::verdict::{Fault, demand};
 use windlass_base::{Ecn, Span, Time};
 use windlass_tcp::{Flags, Segment};
 
@@ -12,7 +12,7 @@ const PATIENCE: Span = Span::from_secs(20);
 /// An ACK or a retransmission comes at once if it comes within this.
 pub(crate) const AT_ONCE: Span = Span::from_millis(15);
 
-/// A flight that [`Bed::burst`] sent.
+/// A flight that [`Bed::write_segments`] sent.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Burst {
     /// The offset of its first byte.
@@ -128,12 +128,6 @@ impl Bed {
         self.await_that("not all is acknowledged", |bed| bed.wire().acked() >= bed.written)
     }
 
-    /// Lets the window grow to so many segments, and writes just as many when nothing is in flight.
-    pub(crate) fn burst(&mut self, segments: u64) -> Result<Burst, Fault> {
-        self.grow_and_drain(segments)?;
-        Ok(self.write_segments(segments))
-    }
-
     /// The application writes so many segments.
     pub(crate) fn write_segments(&mut self, segments: u64) -> Burst {
         let (base, segment, at) = (self.wire().sent(), self.wire().segment(), self.now);
@@ -173,7 +167,17 @@ impl Bed {
         });
     }
 
-    /// The same, and also the first retransmissions, so many of them.
+    /// Loses so many of the next segments that are sent for the first time.
+    pub(crate) fn lose_next(&mut self, segments: u32) {
+        let mut left = segments;
+        self.on_data(move |_, again| {
+            let lost = !again && left > 0;
+            left -= u32::from(lost);
+            if lost { Fate::Drop } else { Fate::Pass }
+        });
+    }
+
+    /// As [`Bed::lose`], and also the first retransmissions, so many of them.
     pub(crate) fn lose_and_again(&mut self, which: &'static [u64], mut copies: u32) {
         let mut count = 0;
         self.on_data(move |_, again| {

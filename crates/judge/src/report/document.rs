@@ -30,6 +30,7 @@ impl Report {
             let mut value = described(suite, one.case);
             value["outcome"] = one.outcome.name().into();
             value["reason"] = one.outcome.reason().into();
+            value["explained"] = one.explained.into();
             value["checks"] = one.checks.iter().map(check).collect();
             value["replay"] = self.replay(one).into();
             value

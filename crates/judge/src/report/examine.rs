@@ -6,7 +6,7 @@ use crate::case::{Case, Judgement, Outcome};
 use crate::subject::Subject;
 use crate::suites::Suite;
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -28,6 +28,8 @@ pub struct Examined {
     pub case: &'static Case,
     /// The outcome.
     pub outcome: Outcome,
+    /// Why the subject fails the case on purpose.
+    pub explained: Option<&'static str>,
     /// The comparisons, in order of time.
     pub checks: Vec<Check>,
     /// The points of its plots, if they are kept.
@@ -57,7 +59,10 @@ pub fn examine(
     };
     let mut found: Vec<(usize, Examined)> = thread::scope(|scope| {
         let workers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+        workers
+            .into_iter()
+            .flat_map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
     });
     found.sort_by_key(|(index, _)| *index);
     found.into_iter().map(|(_, examined)| examined).collect()
@@ -73,6 +78,7 @@ fn one(Chosen { suite, case }: Chosen, subject: &dyn Subject, keep: Keep) -> Exa
         case,
         checks,
         qlog: qlog.map(|wire| qlog::file(&title, wire)),
+        explained: subject.explains(case.name).filter(|_| is_failure),
         series: wire.as_ref().filter(|_| keep.series).map(Series::new),
         outcome,
     }

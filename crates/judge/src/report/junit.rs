@@ -33,7 +33,11 @@ impl Report {
         if let Outcome::Failed(_) = one.outcome {
             status.set_type(clause.to_string());
             let replay = self.replay(one);
-            status.set_description(format!("Demanded: {}.\nReplay: {replay}", one.case.demanded));
+            let mut text = format!("Demanded: {}.\nReplay: {replay}", one.case.demanded);
+            if let Some(why) = one.explained {
+                text += &format!("\nOn purpose: {why}.");
+            }
+            status.set_description(text);
         }
         let mut test = TestCase::new(one.case.name, status);
         test.set_classname(format!("{}.{}", self.subject, one.suite.name));

@@ -62,7 +62,7 @@ pub fn with_linux(case: &str, controller: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::suites::transport::tests::engines_of;
-    use crate::suites::{Suite, rfc5681, rfc6582, rfc6675};
+    use crate::suites::{Suite, rfc5681, rfc6582, rfc6675, rfc8985, rfc9937};
     use crate::{Outcome, Subject};
     use windlass_tcp::Profile;
 
@@ -95,5 +95,15 @@ mod tests {
     #[test]
     fn of_rfc6675_with_linux() {
         fails_as_listed(&rfc6675::SUITE);
+    }
+
+    #[test]
+    fn of_rfc8985_with_linux() {
+        fails_as_listed(&rfc8985::SUITE);
+    }
+
+    #[test]
+    fn of_rfc9937_with_linux() {
+        fails_as_listed(&rfc9937::SUITE);
     }
 }

@@ -2,9 +2,21 @@
 
 pub mod bbr;
 pub mod known;
+pub mod prague;
+pub mod rate_limited;
+pub mod rfc3168;
 pub mod rfc5681;
 pub mod rfc6582;
 pub mod rfc6675;
+pub mod rfc8257;
+pub mod rfc8511;
+pub mod rfc8985;
+pub mod rfc9406;
+pub mod rfc9438;
+pub mod rfc9768;
+pub mod rfc9937;
+#[cfg(test)]
+mod subjects;
 mod transport;
 
 use crate::case::Case;
@@ -24,7 +36,22 @@ pub struct Suite {
 }
 
 /// Every suite.
-pub const SUITES: &[&Suite] = &[&bbr::SUITE, &rfc5681::SUITE, &rfc6582::SUITE, &rfc6675::SUITE];
+pub const SUITES: &[&Suite] = &[
+    &bbr::SUITE,
+    &prague::SUITE,
+    &rate_limited::SUITE,
+    &rfc3168::SUITE,
+    &rfc5681::SUITE,
+    &rfc6582::SUITE,
+    &rfc6675::SUITE,
+    &rfc8257::SUITE,
+    &rfc8511::SUITE,
+    &rfc8985::SUITE,
+    &rfc9406::SUITE,
+    &rfc9438::SUITE,
+    &rfc9768::SUITE,
+    &rfc9937::SUITE,
+];
 
 /// The suite of that name.
 pub fn by_name(name: &str) -> Option<&'static Suite> {

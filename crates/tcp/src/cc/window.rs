@@ -144,8 +144,13 @@ impl Window {
             // RFC 5681 §3.1: the loss window is one segment.
             CongestionCause::Timeout => self.set_cwnd(self.mss()),
             CongestionCause::FastRetransmit | CongestionCause::Ecn => {
+                // RFC 5681 §3.2 step 6: the window after a repair is ssthresh, two segments at least. An echo may
+                // leave one (RFC 3168 §6.1.2).
+                let is_loss = congestion.cause == CongestionCause::FastRetransmit;
+                let least = if is_loss { 2.0 * self.mss() } else { self.mss() };
                 // A smaller window stays the same: a reduction must not raise it.
-                let least = self.cwnd.min(self.params.least_window as f64);
+                let least =
+                    self.params.cut(self.cwnd, 1.0).min(least.max(self.params.least_window as f64));
                 self.set_cwnd(cut.max(least));
             }
         }
@@ -269,6 +274,17 @@ mod tests {
         let mut window = Window::new(&params());
         window.reduce(&congestion(CongestionCause::Ecn, 1000.0), 0.5);
         assert_eq!((window.cwnd(), window.ssthresh()), (1000.0, 2000));
+    }
+
+    #[test]
+    fn after_a_loss_two_segments_are_left_and_no_smaller_window_is_raised() {
+        let mut window = Window::new(&params());
+        window.set_cwnd(3000.0);
+        window.reduce(&congestion(CongestionCause::FastRetransmit, 3000.0), 0.5);
+        assert_eq!((window.cwnd(), window.ssthresh()), (2000.0, 2000));
+        window.set_cwnd(1500.0);
+        window.reduce(&congestion(CongestionCause::FastRetransmit, 1500.0), 0.5);
+        assert_eq!(window.cwnd(), 1500.0);
     }
 
     #[test]

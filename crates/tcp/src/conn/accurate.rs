@@ -270,6 +270,11 @@ impl Connection {
         self.agreed.ecn || self.accurate.as_ref().is_some_and(|state| state.sends_ect)
     }
 
+    /// True if this end has asked for AccECN and the peer has classic ECN alone. RFC 9331 §4.2: no data is ECT(1) then.
+    pub(super) fn lacks_accurate_ecn(&self) -> bool {
+        self.accurate.is_none() && self.config.ecn.echo == EcnEcho::Accurate
+    }
+
     /// Sets the ACE field of a segment with ACK.
     #[cold]
     pub(super) fn stamp_ace(&mut self, run: &mut Run) {

@@ -441,7 +441,7 @@ impl Connection {
     /// step 3).
     fn restart_retransmit_timer(&mut self, now: Time) {
         let partial = self.recovery.phase == Phase::FastRecovery;
-        if self.tx.una == self.tx.max {
+        if self.tx.una == self.tx.max && !self.pending.echo_pause {
             self.timers.retransmit = Deadline::NEVER;
         } else if !partial || self.agreed.sack || !self.recovery.partial_ack_seen {
             self.arm_retransmit_timer(now);

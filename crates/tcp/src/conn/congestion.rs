@@ -112,9 +112,22 @@ impl Connection {
         // RFC 3168 §6.1.2: one reduction for each window of data.
         let cut = ack > self.recovery.recover || after_timeout;
         if cut {
+            let is_one_segment = self.congestion.cwnd() <= f64::from(self.agreed.mss);
             self.cut_by_ecn(now);
+            if is_one_segment && !self.congestion.reduces_by_itself() {
+                self.pause_by_echo(now);
+            }
         }
         cut
+    }
+
+    /// RFC 3168 §6.1.2: a window of one segment cannot be reduced. The timer starts again in its place, and new data
+    /// waits for it.
+    #[cold]
+    fn pause_by_echo(&mut self, now: Time) {
+        self.pending.echo_pause = true;
+        self.congestion.allow(0);
+        self.arm_retransmit_timer(now);
     }
 
     /// The mark is of the path before. CWR ends the echo, which lasts for another round trip.

@@ -162,10 +162,13 @@ impl Connection {
     fn data_codepoint(&self, retransmission: bool) -> Ecn {
         let capable = self.may_send_ect() && !self.pending.ect_unconfirmed;
         // RFC 3168 §6.1.5: a lost retransmission must be seen as a loss.
-        if capable && (!retransmission || self.config.ecn.on_retransmit) {
-            return self.congestion.ecn_codepoint();
+        if !capable || (retransmission && !self.config.ecn.on_retransmit) {
+            return Ecn::NotEct;
         }
-        Ecn::NotEct
+        match self.congestion.ecn_codepoint() {
+            Ecn::Ect1 if self.lacks_accurate_ecn() => Ecn::NotEct,
+            codepoint => codepoint,
+        }
     }
 
     fn congestion_flags(&mut self, retransmission: bool) -> Flags {

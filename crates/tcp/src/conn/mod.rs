@@ -119,6 +119,8 @@ struct Pending {
     tail_probe: bool,
     /// A keep-alive probe is due.
     keep_alive_probe: bool,
+    /// New data waits for the retransmission timer, after an echo at a window of one segment (RFC 3168 §6.1.2).
+    echo_pause: bool,
     /// Data is sent as Not-ECT until the first ACK of a connection without a handshake.
     ect_unconfirmed: bool,
     /// The window was restarted after idle time, and the observer has not seen the event yet.

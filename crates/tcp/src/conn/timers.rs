@@ -82,6 +82,13 @@ impl Connection {
         if matches!(self.state, State::SynSent | State::SynReceived) && self.tx.una == 0 {
             return self.syn_timeout();
         }
+        if core::mem::take(&mut self.pending.echo_pause) {
+            self.congestion.allow_cwnd();
+            if self.tx.una == self.tx.max {
+                // Nothing is lost: the next segment may leave.
+                return;
+            }
+        }
         if self.tx.edge <= self.tx.una {
             // The peer closed its window over data in flight, which is no congestion. The probes
             // carry the missing data (RFC 9293 §3.8.6).

@@ -311,6 +311,7 @@ impl Connection {
             && tx.is_idle()
             && tx.has_unsent()
             && tx.max > 1
+            && !self.pending.echo_pause
             && now.saturating_since(self.idle_since()) > self.rtt.rto()
         {
             let mss = u64::from(self.agreed.mss);
@@ -343,6 +344,7 @@ impl Connection {
             && self.tx.is_idle()
             && self.tx.has_unsent()
             && !self.is_sacked_at_nxt()
+            && !self.pending.echo_pause
             && self.next_data_at_nxt(1).is_none()
     }
 }

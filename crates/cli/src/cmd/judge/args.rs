@@ -1,5 +1,6 @@
 //! The arguments of `windlass judge`.
 
+use super::bcp::args::Bcp;
 use crate::value::{Named, parse_profile, profile_names};
 use clap::{Args, ValueHint};
 use std::num::NonZeroUsize;
@@ -18,6 +19,8 @@ Examples:
   windlass judge cubic --junit junit.xml --qlog traces
   windlass judge --list --suite bbr             # the cases, and what they demand
   windlass judge --coverage                     # the clauses, and the cases that judge them
+  windlass judge --bcp bbr3 --quick             # the criteria of RFC 9743
+  windlass judge --bcp reno,cubic,bbr3 --report page.html
 
 A case runs a sender over a simulated path and judges by the packets, and by the sender's variables where it shows \
 them. A clause that nothing shows is \"not observable\", which is no failure. The same command prints the same bytes on every \
@@ -25,6 +28,9 @@ machine.
 
 CONTROLLER is a controller of this command, a folder with a crate that adds one, or FOLDER:NAME if that crate adds \
 several. Without CONTROLLER, the command of such a crate judges the one that it adds.
+
+With --bcp the simulator runs the criteria of RFC 9743 in its settings: met, not met, not decided, not testable here, beside Reno and \
+CUBIC. That is a report and no gate: the exit status is 0 also with criteria that are not met.
 
 Exit status: 0 no case failed; 1 a case failed, or a failure while working; 2 bad arguments, no such case, or a \
 crate that does not build; 130 interrupted.";
@@ -67,6 +73,8 @@ pub(crate) struct Judge {
     /// Write a page of HTML with a plot of each case into this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub page: Option<PathBuf>,
+    #[command(flatten)]
+    pub bcp: Bcp,
     /// The subject in the commands that replay a case: the command of a crate gets the crate's folder
     #[arg(long, value_name = "TEXT", hide = true)]
     pub replay_as: Option<String>,

@@ -1,11 +1,10 @@
 //! A crate of `windlass new`: cargo builds its command, which judges.
 
 use super::args::Judge;
-use super::subject::is_path;
 use crate::failure::Failure;
 use std::ffi::OsString;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// A crate whose command is `windlass` with a controller of its own.
@@ -74,5 +73,11 @@ fn repeated(args: &Judge) -> Vec<OsString> {
     {
         words.extend(is_set.then(|| option.into()));
     }
+    words.extend(args.bcp.words());
     words
+}
+
+/// Whether a text can only be the path of a folder.
+fn is_path(text: &str) -> bool {
+    text.contains(MAIN_SEPARATOR) || Path::new(text).join("Cargo.toml").is_file()
 }

@@ -1,6 +1,7 @@
 //! `windlass judge`.
 
 pub(crate) mod args;
+mod bcp;
 mod built;
 mod print;
 mod run;

@@ -34,8 +34,9 @@ fn titled(suite: &Suite, table: String) -> String {
 }
 
 fn failure(report: &Report, one: &Examined) -> String {
+    let purpose = one.explained.map_or(String::new(), |why| format!("\n  on purpose: {why}"));
     format!(
-        "FAILED: {} by {}\n  demanded: {}\n  seen:     {}\n  replay:   {}",
+        "FAILED: {} by {}\n  demanded: {}\n  seen:     {}{purpose}\n  replay:   {}",
         one.case.name,
         one.case.clause,
         one.case.demanded,

@@ -1,19 +1,23 @@
 //! Judges, and prints and writes what was found.
 
 use super::args::Judge;
-use super::subject::Subject;
-use super::{print, written};
+use super::built::Crate;
+use super::subject::{Subject, own_name};
+use super::{bcp, print, written};
 use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::{interrupt, parallel, progress_bar, stdout};
 use std::process::ExitCode;
 use windlass_judge::Subject as Judged;
 use windlass_judge::report::{self, Chosen, Keep, Report};
-use windlass_judge::suites::{SUITES, Suite};
+use windlass_judge::suites::Suite;
 use windlass_tcp::Profile;
 
 /// Runs `windlass judge`; returns the exit status.
 pub(crate) fn main(args: &Judge) -> Result<ExitCode, Failure> {
+    if args.bcp.bcp {
+        return evaluate(args);
+    }
     let is_table = args.list || args.coverage;
     if is_table && args.subject.is_none() {
         return table(args, None).map(|()| ExitCode::SUCCESS);
@@ -25,6 +29,19 @@ pub(crate) fn main(args: &Judge) -> Result<ExitCode, Failure> {
         }
         Subject::Here(sender, profile) => judge(args, &*sender, profile),
     }
+}
+
+/// By the criteria of RFC 9743.
+fn evaluate(args: &Judge) -> Result<ExitCode, Failure> {
+    let subjects = match args.subject.as_deref() {
+        Some(text) => match Crate::find(text)? {
+            Some(built) => return built.judge(args),
+            None => text,
+        },
+        None => own_name()?,
+    };
+    let subjects: Vec<&str> = subjects.split(',').collect();
+    bcp::run::main(&args.bcp, &subjects, args.jobs, args.json)
 }
 
 fn chosen(args: &Judge, controller: Option<&str>) -> Result<Vec<Chosen>, Failure> {
@@ -39,11 +56,8 @@ fn chosen(args: &Judge, controller: Option<&str>) -> Result<Vec<Chosen>, Failure
 /// The cases or the clauses, without a judgement.
 fn table(args: &Judge, controller: Option<&str>) -> Result<(), Failure> {
     let cases = chosen(args, controller)?;
-    let suites: Vec<&'static Suite> = SUITES
-        .iter()
-        .copied()
-        .filter(|suite| cases.iter().any(|one| one.suite.name == suite.name))
-        .collect();
+    let mut suites: Vec<&'static Suite> = cases.iter().map(|one| one.suite).collect();
+    suites.dedup_by_key(|suite| suite.name);
     let text = match (args.coverage, args.json) {
         (true, true) => {
             let body = report::clauses_document(&suites).map_err(Failure::Work)?;

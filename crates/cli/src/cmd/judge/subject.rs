@@ -4,7 +4,6 @@ use super::built::Crate;
 use crate::failure::Failure;
 use crate::registry::{controller_names, registry};
 use crate::value::parse_controller;
-use std::path::Path;
 use windlass_judge::{Engine, Subject as Judged};
 use windlass_tcp::Profile;
 
@@ -31,8 +30,13 @@ impl Subject {
 }
 
 fn own(profile: Profile) -> Result<Subject, Failure> {
+    Subject::find(Some(own_name()?), profile)
+}
+
+/// The name of the controller that this command's crate adds.
+pub(super) fn own_name() -> Result<&'static str, Failure> {
     match registry().controller_names()[..] {
-        [name] => Subject::find(Some(name), profile),
+        [name] => Ok(name),
         [] => Err(Failure::Input(format!(
             "CONTROLLER: which one? One of {}, or the folder of a crate",
             controller_names().join(", ")
@@ -42,9 +46,4 @@ fn own(profile: Profile) -> Result<Subject, Failure> {
             Err(Failure::Input(format!("CONTROLLER: which one? This command adds {names}")))
         }
     }
-}
-
-/// Whether a text can only be the path of a folder.
-pub(super) fn is_path(text: &str) -> bool {
-    text.contains(std::path::MAIN_SEPARATOR) || Path::new(text).join("Cargo.toml").is_file()
 }

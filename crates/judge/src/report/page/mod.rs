@@ -1,5 +1,6 @@
 //! The report as one page of HTML, which needs no other file and no network.
 
+mod numbers;
 mod plot;
 mod svg;
 
@@ -8,6 +9,7 @@ use crate::bed::Check;
 use crate::case::Outcome;
 use crate::suites::Suite;
 use minijinja::{Environment, Value, context};
+use numbers::number;
 
 const TEMPLATE: &str = include_str!("page.html");
 /// Comparisons of a case that its table shows; those that do not hold come first.
@@ -79,6 +81,7 @@ impl Report {
             demanded => case.demanded,
             outcome => one.outcome.name(),
             reason => one.outcome.reason(),
+            explained => one.explained,
             replay => self.replay(one),
             mark => mark(one.suite, case),
             plots => drawn,
@@ -89,7 +92,6 @@ impl Report {
 }
 
 fn check_value(check: &Check) -> Value {
-    let number = |value: f64| plot::number(value);
     context! {
         at => format!("{:.3}", check.seconds()),
         what => check.what,

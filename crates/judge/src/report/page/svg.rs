@@ -1,5 +1,6 @@
 //! Plots as SVG: axes, lines, dots and bars, all in one frame.
 
+use super::numbers::number;
 use std::fmt::Write;
 
 /// Width of every plot, in its own units.
@@ -33,7 +34,7 @@ impl Plot {
         }
         for time in ticks((0.0, end), 6.0) {
             let (x, y) = (plot.x(time), height - 6.0);
-            let text = format!("{} s", super::plot::number(time));
+            let text = format!("{} s", number(time));
             plot.add(format_args!(
                 r#"<text x="{x:.1}" y="{y}" text-anchor="middle">{text}</text>"#
             ));
@@ -130,7 +131,7 @@ mod tests {
 
     #[test]
     fn what_is_outside_is_drawn_at_the_edge() {
-        let mut plot = Plot::new(100.0, 2.0, (0.0, 10.0), super::super::plot::number);
+        let mut plot = Plot::new(100.0, 2.0, (0.0, 10.0), number);
         plot.range(1.0, (5.0, f64::INFINITY), 20.0, true);
         let text = plot.finish("a < b");
         assert!(text.contains("<title>a &lt; b</title>") && !text.contains("inf"), "{text}");

@@ -37,7 +37,7 @@ pub(super) const NEXT_HOLE: Case = Case {
     ..CASE
 };
 
-/// What a window releases, it releases within this time; a pacer takes longer.
+/// The segments that a window has room for leave within this time. Those of a pacer take longer.
 const BURST: Span = Span::from_millis(3);
 
 /// The packets sent in response to the first ACK that covers more than `from`.

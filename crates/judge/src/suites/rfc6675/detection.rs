@@ -49,7 +49,7 @@ fn expect_at_once(bed: &mut Bed, flight: &Burst) -> Verdict {
     bed.expect("seconds after the acknowledgment", late, 0.0..=AT_ONCE.as_secs_f64())
 }
 
-pub(super) const THREE: Case = Case {
+pub(crate) const THREE: Case = Case {
     name: "three-sacked-segments-show-a-loss",
     clause: clause("5", Level::Rule),
     demanded: "the third acknowledgment with news by SACK brings the missing segment again",

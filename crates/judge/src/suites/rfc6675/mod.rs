@@ -13,6 +13,8 @@ use super::transport::{CASE, RENO, WINDOWS};
 use crate::case::{Case, Clause, Level};
 use crate::subject::{Repair, Setup};
 
+pub(super) use detection::THREE;
+
 const fn clause(section: &'static str, level: Level) -> Clause {
     Clause { document: "RFC 6675", section, level }
 }

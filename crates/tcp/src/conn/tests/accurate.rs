@@ -84,6 +84,20 @@ fn rfc9768_table_2_the_mode_of_the_client_by_the_syn_ack() {
     }
 }
 
+/// RFC 9331 §4.2: ECT(1) says that both ends have accurate feedback.
+#[test]
+fn rfc9331_data_is_not_ect1_where_the_peer_has_classic_ecn_alone() {
+    for (answer, expected) in [("SW.", Ecn::Ect1), ("SE.", Ecn::NotEct)] {
+        let prague = crate::cc::by_name("prague").expect("a controller of the crate");
+        let mut s = Script::connect(accurate().with(|c| c.congestion = prague));
+        s.recv(&format!("{answer} 0 ack 1 mss 1000"));
+        s.skip();
+        s.write(1000);
+        let run = s.skip()[0];
+        assert_eq!(run.ecn, expected, "{answer}");
+    }
+}
+
 #[test]
 fn rfc9768_table_2_the_answer_of_the_server_by_the_syn() {
     for number in 0..8 {

@@ -163,6 +163,25 @@ fn an_ack_with_an_echo_does_not_open_the_window() {
     s.expect_windows(4250, 4000);
 }
 
+/// RFC 3168 §6.1.2: the timer starts again, and a new packet waits for it. It is no timeout: nothing is sent again.
+#[test]
+fn an_echo_at_a_window_of_one_segment_waits_for_the_timer() {
+    let mut s = Script::established(ecn().with(|c| c.window.initial = 1));
+    s.write(10_000);
+    s.expect(&[". 1:1001 ack 1 ect0"]);
+    s.advance_ms(20);
+    s.recv("E. 1 ack 1001");
+    s.expect_windows(1000, 2000);
+    s.advance_ms(900);
+    s.expect_nothing();
+    s.advance_ms(200);
+    s.expect(&["W. 1001:2001 ack 1 ect0"]);
+    assert_eq!(s.connection.stats().timeouts, 0);
+    // Without an echo the window grows, and nothing waits.
+    s.recv(". 1 ack 2001");
+    s.expect(&[". 2001:3001 ack 1 ect0", ". 3001:4001 ack 1 ect0"]);
+}
+
 #[test]
 fn an_echo_without_ecn_agreed_means_nothing() {
     let mut s = Script::established(plain());
