@@ -3,9 +3,9 @@
 mod counters;
 mod diagnosis;
 mod options;
-mod packets;
 mod sender;
 
+use crate::packets::{HOST, PEER, PEER_PORT};
 use crate::subject::{Sender, Setup, Subject};
 use counters::Counters;
 use diagnosis::Diagnosis;
@@ -14,7 +14,6 @@ use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket, sockopt,
 };
-use packets::{HOST, PEER, PEER_PORT};
 use sender::{Clock, KernelSender};
 use std::cell::Cell;
 use std::ffi::OsString;
