@@ -7,9 +7,9 @@ From the root of the repository:
     studies/bbr.py drain        # how long Drain takes: docs/results/bbr-drain.md
     studies/bbr.py min-rtt      # BBR.min_rtt above the path's: docs/results/bbr-min-rtt.md
 
-Each runs experiments/bbr/link.toml with the cases below, and writes figures to docs/results/data. From
-these docs/results/tables.py fills the tables of the page, and docs/images/results.py draws its plot.
-The pages define each figure.
+Each runs experiments/bbr/link.toml with the cases below, and writes figures to docs/results/data.
+From these docs/results/tables.py fills the tables of the page, and docs/images/results.py draws its
+plot. The pages define each figure.
 """
 
 import argparse
@@ -34,6 +34,12 @@ ACCESS_MBIT = 1000
 # BBR.min_rtt is above the path's from this multiple on.
 ABOVE = 1.1
 PROBE_RTT = 6
+# A Drain is long if its last RTT sample is more than this multiple of BBR.min_rtt.
+LONG = 2.1
+# Figures whose sum over all runs is a row of the case "all".
+TOTALS = ("short", "short_forced", "long", "long_forced")
+# Figures in per cent, whose intervals end at 0 and 100.
+SHARES = ("over_one", "forced", "never_empty", "above", "late_never", "in_probe_rtt", "utilisation")
 # The 97.5 % quantile of Student's t, by degrees of freedom.
 STUDENT = {9: 2.262, 39: 2.023}
 Run = dict[str, Any]
@@ -234,17 +240,35 @@ def figures_of_late(case: Case, run: Run) -> Figures:
     return figures
 
 
+def drains_by_rtt(flows: list[Run]) -> Figures:
+    """The first Drains by their last RTT sample, and how many of them the bound ended."""
+    counts = dict.fromkeys(TOTALS, 0.0)
+    for flow in flows:
+        for drain in flow["drains"][:1]:
+            if drain["ended_s"] is None:
+                continue
+            min_rtt = [value for at, value in flow["min_rtt"] if at <= drain["ended_s"]][-1]
+            place = "short" if drain["rtt_ms"][1] <= LONG * min_rtt else "long"
+            counts[place] += 1
+            counts[f"{place}_forced"] += is_forced(drain)
+    return counts
+
+
+def is_forced(drain: Run) -> bool:
+    """Whether the bound in round trips ended it."""
+    return bool(drain["rounds"] > 3 and drain["flight"] > 1)
+
+
 def figures_of_drain(case: Case, run: Run) -> Figures:
     """The first Drain of each bulk flow, or of the flow that joins late alone."""
     flows = [f for f in bulk(run) if case.late_s is None or kind(f["flow"]) == "late"]
     drains = [flow["drains"][0] for flow in flows if flow["drains"]]
     drains = [drain for drain in drains if drain["ended_s"] is not None]
-    forced = [drain["rounds"] > 3 and drain["flight"] > 1 for drain in drains]
     rtts = [(d["ended_s"] - d["began_s"]) * 1000 / case.true_ms() for d in drains]
     seen = [drain["empty_after"] for drain in drains if drain["empty_after"] is not None]
     figures = {
         "drains": len(drains) / len(flows),
-        "forced": 100 * mean(forced),
+        "forced": 100 * mean(map(is_forced, drains)),
         "over_one": 100 * mean(drain["rounds"] > 1 for drain in drains),
         "rounds": mean(drain["rounds"] for drain in drains),
         "rtts": mean(rtts),
@@ -254,7 +278,8 @@ def figures_of_drain(case: Case, run: Run) -> Figures:
         "empty_after": mean(seen),
         "never_empty": 100 * (1 - len(seen) / len(drains)) if drains else math.nan,
     }
-    return {name: value for name, value in figures.items() if not math.isnan(value)}
+    known = {name: value for name, value in figures.items() if not math.isnan(value)}
+    return known | drains_by_rtt(flows)
 
 
 @dataclass(frozen=True)
@@ -391,7 +416,10 @@ def row(case: str, key: str, values: list[float]) -> dict[str, Any]:
     line: dict[str, Any] = {"case": case, "key": key, "measured": short(measured)}
     if len(values) - 1 in STUDENT:
         half = STUDENT[len(values) - 1] * statistics.stdev(values) / math.sqrt(len(values))
-        line |= {"low": short(measured - half), "high": short(measured + half)}
+        low, high = measured - half, measured + half
+        if key in SHARES:
+            low, high = max(low, 0.0), min(high, 100.0)
+        line |= {"low": short(low), "high": short(high)}
     return line | {"count": len(values)}
 
 
@@ -403,7 +431,8 @@ def short(value: float) -> float:
 def rows(study: Study, found: dict[str, list[Figures]]) -> Iterator[dict[str, Any]]:
     """The lines of the data; a figure that some runs lack is the mean of the others."""
     for case, runs in found.items():
-        for key in dict.fromkeys(key for figures in runs for key in figures):
+        keys = (key for figures in runs for key in figures if key not in TOTALS)
+        for key in dict.fromkeys(keys):
             yield row(case, key, [figures[key] for figures in runs if key in figures])
         point, _, _ = case.partition("@")
         first = found.get(f"{point}@5 s", [])
@@ -411,6 +440,9 @@ def rows(study: Study, found: dict[str, list[Figures]]) -> Iterator[dict[str, An
             for key in runs[0]:
                 pairs = zip(runs, first, strict=True)
                 yield row(case, f"{key}.change", [ours[key] - draft[key] for ours, draft in pairs])
+    runs = [run for each in found.values() for run in each]
+    for key in TOTALS if TOTALS[0] in runs[0] else ():
+        yield {"case": "all", "key": key, "measured": sum(run[key] for run in runs)}
 
 
 def main() -> None:
@@ -427,6 +459,8 @@ def main() -> None:
     study = STUDIES[arguments.study]()
     found = results(study, binary, arguments.jobs)
     head = {"schema": 1, "kind": "docs.result", "date": datetime.now(UTC).date().isoformat()}
+    git = ("git", "rev-parse", "--short=8", "HEAD")
+    head["commit"] = subprocess.check_output(git, text=True, cwd=ROOT).strip()
     lines = ",\n".join("   " + json.dumps(line) for line in rows(study, found))
     text = json.dumps(head, indent=1).removesuffix("\n}")
     file = ROOT / f"docs/results/data/bbr-{arguments.study}.json"

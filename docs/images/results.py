@@ -44,6 +44,29 @@ def number(cell: str) -> float:
     return float(found[0].replace(",", ""))
 
 
+def intervals(cells: list[str]) -> tuple[list[float], list[list[float]]]:
+    """The numbers of cells such as "1.5 (1.2 to 1.8)", and how far their intervals reach."""
+    found = [re.findall(r"-?\d[\d,]*(?:\.\d+)?", cell) for cell in cells]
+    rows = [[float(part.replace(",", "")) for part in parts] for parts in found]
+    below = [max(0.0, middle - low) for middle, low, _ in rows]
+    return [row[0] for row in rows], [below, [max(0.0, high - middle) for middle, _, high in rows]]
+
+
+def points_across(axes: Axes, groups: list[str], series: dict[str, list[str]]) -> None:
+    """A point with its interval for each name in each group, from the first group at the top."""
+    height = 0.5 / len(series)
+    for place, (name, cells) in enumerate(series.items()):
+        values, errors = intervals(cells)
+        at = [group + (place - (len(series) - 1) / 2) * height for group in range(len(groups))]
+        axes.errorbar(values, at, xerr=errors, color=COLOURS[place], marker=MARKERS[place],
+                      markersize=3.5, linestyle="none", label=name)  # fmt: skip
+    axes.set_yticks(range(len(groups)), groups)
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    axes.grid(axis="x", color="#dddddd")
+    legend(axes)
+
+
 def lines(axes: Axes, xs: list[float], series: dict[str, list[float]]) -> None:
     """A line for each name."""
     for place, (name, values) in enumerate(series.items()):
@@ -148,6 +171,33 @@ def limit_cycle(axes: Axes) -> None:
     axes.set_ylabel("timeouts of a flow within 40 s")
 
 
+def bbr_probe_rtt(axes: Axes) -> None:
+    """The change of utilisation by longer intervals of ProbeRTT."""
+    head, *rows = table("bbr-probe-rtt", "| case | utilisation")
+    series = {head[at]: [row[at] for row in rows] for at in (2, 3)}
+    points_across(axes, [row[0] for row in rows], series)
+    axes.axvline(0, color="#555555", linewidth=0.8)
+    axes.set_xlabel("change of utilisation (points)")
+
+
+def bbr_drain(axes: Axes) -> None:
+    """The share of Drains that the bound ends."""
+    head, *rows = table("bbr-drain", "| case | rounds")
+    at = head.index("by the bound (%)")
+    points_across(axes, [row[0] for row in rows], {head[at]: [row[at] for row in rows]})
+    axes.set_xlim(-2, 102)
+
+
+def bbr_min_rtt(axes: Axes) -> None:
+    """The rate of the flow that joins, over the mean of the others."""
+    head, *rows = table("bbr-min-rtt", "| case | knows after")
+    series = {head[at]: [row[at] for row in rows] for at in (3, 4)}
+    points_across(axes, [row[0] for row in rows], series)
+    axes.axvline(1, color="#555555", linewidth=0.8)
+    axes.set_xscale("log", base=2)
+    axes.set_xlabel("rate over the mean of the other flows")
+
+
 PLOTS: dict[str, Callable[[Axes], None]] = {
     "new-ecn": new_ecn,
     "new-ecn-gateways": gateways,
@@ -155,6 +205,17 @@ PLOTS: dict[str, Callable[[Axes], None]] = {
     "ecn-proxy": ecn_proxy,
     "tou-speed": tou_speed,
     "limit-cycle": limit_cycle,
+    "bbr-probe-rtt": bbr_probe_rtt,
+    "bbr-drain": bbr_drain,
+    "bbr-min-rtt": bbr_min_rtt,
+}
+
+
+# Of plots that are higher than the others, in inches.
+HEIGHTS: dict[Callable[[Axes], None], float] = {
+    bbr_probe_rtt: 5.2,
+    bbr_drain: 6.2,
+    bbr_min_rtt: 5.2,
 }
 
 
@@ -169,7 +230,7 @@ def drawn(draw: Callable[[Axes], None]) -> str:
         "axes.spines.right": False,
     }
     with mpl.rc_context(style):
-        figure, axes = plt.subplots(figsize=(4.6, 3.6), layout="constrained")
+        figure, axes = plt.subplots(figsize=(4.6, HEIGHTS.get(draw, 3.6)), layout="constrained")
         axes.grid(axis="y", color="#dddddd")
         axes.set_axisbelow(True)
         draw(axes)

@@ -98,9 +98,7 @@ ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *p
 		ecn_opens_again(flow, policy, packet, from_host, edit);
 		return 1;
 	}
-	/* Already bypassed: a late copy of either SYN must not negotiate ECN again. */
-	if (flow->phase == ECN_PHASE_BYPASS && flow->notes & ECN_NOTE_UPGRADED &&
-	    (from_host ? packet->seq == flow->isn : packet->seq + 1 == flow->host_ack)) {
+	if (ecn_is_late_copy(flow, packet, from_host)) {
 		if (!from_host && !policy->off)
 			ecn_clear_triple(packet, edit);
 		return 1;
@@ -115,6 +113,9 @@ ECN_INLINE int ecn_proxy_opens(struct ecn_flow *flow, const struct ecn_policy *p
 			ecn_strip_ecn(flow, packet, edit);
 		return 1;
 	}
+	/* Simultaneous open without the proxy: both negotiate by the served host's own SYN. */
+	if (ecn_crosses_request(flow, from_host))
+		return 1;
 	ecn_forget(flow);
 	if (policy->off || policy->draining)
 		return 0;

@@ -199,6 +199,22 @@ ECN_INLINE int ecn_is_opening(const struct ecn_flow *flow, __u8 from_host)
 	return flow->phase == (from_host ? ECN_PHASE_HOST_OPENS : ECN_PHASE_FAR_OPENS);
 }
 
+/*
+ * Whether a SYN is a late copy of one whose answer has passed already, on a connection that is not served.
+ * It must not negotiate anew. If the served host asked for ECN itself, its copies fall back as it likes (RFC
+ * 3168 section 6.1.1.1, RFC 9768 section 3.1.4.1), and the far host keeps to its first answer.
+ */
+ECN_INLINE int ecn_is_late_copy(const struct ecn_flow *flow, const struct ecn_packet *syn,
+				__u8 from_host)
+{
+	if (flow->phase != ECN_PHASE_BYPASS)
+		return 0;
+	if (flow->reason == ECN_REASON_HOST_HAS_ECN)
+		return from_host && syn->seq == flow->isn;
+	return flow->notes & ECN_NOTE_UPGRADED &&
+	       (from_host ? syn->seq == flow->isn : syn->seq + 1 == flow->host_ack);
+}
+
 /* Whether a packet acknowledges the SYN and any data in it (RFC 7413). */
 ECN_INLINE int ecn_answers_syn(const struct ecn_flow *flow, const struct ecn_packet *packet)
 {
@@ -313,6 +329,13 @@ ECN_INLINE int ecn_is_simultaneous_open(const struct ecn_flow *flow, __u8 from_h
 	return flow->phase == ECN_PHASE_HOST_OPENS && flow->notes & ECN_NOTE_UPGRADED;
 }
 
+/* Whether the far host's SYN crosses one with which the served host asks for ECN itself. */
+ECN_INLINE int ecn_crosses_request(const struct ecn_flow *flow, __u8 from_host)
+{
+	return !from_host && flow->phase == ECN_PHASE_HOST_OPENS &&
+	       !(flow->notes & ECN_NOTE_UPGRADED) && flow->syn_triple != ECN_TRIPLE_NONE;
+}
+
 /* The far host's SYN after the upgraded SYN of the served host. */
 ECN_INLINE void ecn_far_opens_too(struct ecn_flow *flow, const struct ecn_packet *syn,
 				  struct ecn_edit *edit)
@@ -353,6 +376,8 @@ ECN_INLINE void ecn_host_opens_too(struct ecn_flow *flow, const struct ecn_packe
 	if (ecn_triple(syn) != ECN_TRIPLE_NONE || syn->codepoint != ECN_NOT_ECT) {
 		edit->events |= ECN_EVENT_BOTH;
 		ecn_bypass(flow, ECN_REASON_HOST_HAS_ECN, edit);
+		/* For ecn_is_late_copy(). */
+		flow->isn = syn->seq;
 		return;
 	}
 	if (destination_fails) {

@@ -238,13 +238,60 @@ fn a_syn_that_was_answered_without_ecn_does_not_ask_for_it_again() {
     assert_eq!(watch.pass(&first, Side::Host).1.forward, [first]);
 }
 
-/// Found by chaos (seed 23351): the host asked for ECN itself, then sent its SYN again without.
+/// Found by chaos (seeds 6768, 11724 and 25255): the answer gets lost behind the proxy, and the host falls back (RFC
+/// 9768 section 3.1.4.1; RFC 3168 section 6.1.1.1). The far host keeps to its first answer, and a SYN that asks for
+/// another one would reset the connection.
+#[test]
+fn a_host_whose_own_request_was_answered_falls_back_as_it_likes() {
+    let requests = [(1, ECN_SETUP), (0, ECN_SETUP)];
+    let answers = [(0, Flags::CWR), (1, Flags::empty()), (0, Flags::ECE), (0, Flags::empty())];
+    for ((ae, asks), (answer_ae, says)) in
+        requests.into_iter().flat_map(|asks| answers.map(|answer| (asks, answer)))
+    {
+        let mut watch = Watch::new(Policy::default());
+        let request = Packet { ae, ..syn(asks, ISN, all_options()) };
+        let answer = Packet { ae: answer_ae, ..syn_ack(says, FAR_ISN, ISN + 1, all_options()) };
+        let again = syn(Flags::empty(), ISN, all_options());
+        watch.pass(&request, Side::Host);
+        watch.pass(&answer, Side::Far);
+        for (packet, side) in [(&again, Side::Host), (&answer, Side::Far), (&again, Side::Host)] {
+            let (edit, out) = watch.pass(packet, side);
+            assert_eq!((edit, &out.forward[..]), (Edit::default(), &[*packet][..]));
+        }
+        assert_eq!(watch.flow.reason(), Reason::HostHasEcn);
+        let next = syn(Flags::empty(), ISN + 1_000, all_options());
+        assert_eq!(watch.pass(&next, Side::Host).0.events, Events::UPGRADED, "another connection");
+    }
+}
+
+/// Found by chaos (seed 78815): the same in a simultaneous open, whichever SYN passes the proxy first.
+#[test]
+fn a_host_whose_own_request_crossed_the_far_hosts_falls_back_as_it_likes() {
+    let request = Packet { ae: 1, ..syn(ECN_SETUP, ISN, all_options()) };
+    let crossing = Packet { ae: 1, ..syn(ECN_SETUP, FAR_ISN, all_options()) };
+    let again = syn(Flags::empty(), ISN, all_options());
+    let (host, far) = ((&request, Side::Host), (&crossing, Side::Far));
+    for begin in [[host, far], [far, host]] {
+        for answered in [false, true] {
+            let mut watch = Watch::new(Policy::default());
+            for (packet, side) in begin {
+                assert!(watch.pass(packet, side).0.actions.is_empty());
+            }
+            if answered {
+                let answer = syn_ack(Flags::CWR, FAR_ISN, ISN + 1, all_options());
+                assert_eq!(watch.pass(&answer, Side::Far).1.forward, [answer]);
+            }
+            assert_eq!(watch.pass(&again, Side::Host).1.forward, [again], "{begin:?} {answered}");
+        }
+    }
+}
+
+/// Found by chaos (seed 23351): the host asked for ECN itself, then sent its SYN again without, when the proxy had
+/// removed the connection from its table.
 #[test]
 fn a_late_syn_of_a_connection_under_way_takes_nothing_on() {
     let mut watch = Watch::new(Policy::default());
-    watch.pass(&syn(ECN_SETUP, ISN, all_options()), Side::Host);
     let answer = syn_ack(Flags::ECE, FAR_ISN, ISN + 1, all_options());
-    watch.pass(&answer, Side::Far);
     watch.pass(&syn(Flags::empty(), ISN, all_options()), Side::Host);
     let ack = Flags::ACK;
     let data = Packet {

@@ -106,6 +106,19 @@ static __always_inline int needs_tracking(__u8 phase)
 }
 
 /*
+ * Whether a handshake has ended, or is of a connection that the proxy leaves alone. If the served host asked
+ * for ECN itself, the answer may get lost behind the proxy: only the host's ACK shows that no copy of its SYN
+ * follows, which must not negotiate anew (see ecn_is_late_copy()).
+ */
+static __always_inline int is_over(const struct ecn_flow *machine, const int from_host)
+{
+	if (needs_tracking(machine->phase) || is_reset(machine))
+		return 0;
+	return from_host || machine->phase != ECN_PHASE_BYPASS ||
+	       machine->reason != ECN_REASON_HOST_HAS_ECN;
+}
+
+/*
  * Data of the far host may be under way when one of the hosts resets a connection, and has codepoints
  * that the served host must not see. So the state moves to `handshakes`, for the time of a closing
  * connection; work.after is that entry. Before the connection leaves `flows`, so that a

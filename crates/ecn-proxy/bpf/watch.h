@@ -156,7 +156,7 @@ static __always_inline int advance_handshake(struct run *run, struct handshake *
 	log_decision(run, &work->before, &handshake->machine, 2 + from_host, 0, 1, 0);
 	if (handshake->by_host && !from_host)
 		remember_answer(run, handshake);
-	if (!needs_tracking(handshake->machine.phase) && !is_reset(&handshake->machine))
+	if (is_over(&handshake->machine, from_host))
 		bpf_map_delete_elem(&handshakes, &work->key);
 	return 1;
 }

@@ -130,3 +130,20 @@ fn a_device_that_resets_syns_with_ecn_is_found_out() {
     server.accepts();
     assert_eq!(asked(&bed), (3, 0));
 }
+
+/// Its SYN is sent again without ECN, which the far host has agreed on.
+#[test]
+fn a_host_with_ecn_of_its_own_that_misses_the_answer_falls_back_by_itself() {
+    if skip() || skip_unless(&[Need::Program("nft")]) {
+        return;
+    }
+    let bed = Testbed::new(ProxyMachine::Router, false, &Settings::default());
+    bed.set_on_host("tcp_ecn", "1");
+    bed.lose_answers(2);
+    bed.connect(false, true, "cubic");
+    assert!(bed.host_counter("TCPSynRetrans") > 0);
+    assert_eq!((asked(&bed), counters(&bed).proxied), ((0, 0), 0));
+    bed.set_on_host("tcp_ecn", "0");
+    bed.connect(false, true, "cubic");
+    assert_eq!((asked(&bed), counters(&bed).proxied), ((1, 0), 1));
+}

@@ -238,6 +238,15 @@ impl Testbed {
         BehindResets { host: self.host(), listener }
     }
 
+    /// The first `count` SYN-ACKs to the served host get lost behind the proxy.
+    pub(crate) fn lose_answers(&self, count: u32) {
+        let nft = |rule: &str| self.host().run("nft", rule);
+        nft("add table ip t");
+        nft("add chain ip t in { type filter hook input priority 0 ; }");
+        let answers = "tcp flags & ( syn | ack ) == syn | ack";
+        nft(&format!("add rule ip t in {answers} limit rate 1/day burst {count} packets drop"));
+    }
+
     /// The router shows the far host its own address instead of the served host's.
     pub(crate) fn masquerade(&self) {
         for family in ["ip", "ip6"] {

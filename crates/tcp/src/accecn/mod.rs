@@ -10,7 +10,7 @@ pub mod negotiation;
 mod option_loss;
 
 pub use counters::Counters;
-pub(crate) use decoder::{Decoder, Feedback};
+pub(crate) use decoder::{Decoder, Feedback, NewMarks};
 pub(crate) use option_loss::OptionLoss;
 
 use crate::segment::Options;

@@ -7,7 +7,7 @@ use super::{Connection, Error, Run, State};
 use crate::accecn::negotiation::{
     ASK, Mode, ace, decode, encode, flags_of, mode_of_syn, mode_of_syn_ack,
 };
-use crate::accecn::{AccEcn, AccurateEcn, Feedback};
+use crate::accecn::{AccEcn, AccurateEcn, Feedback, NewMarks};
 use crate::cc::Marks;
 use crate::config::EcnEcho;
 use crate::segment::{AccEcnOption, Options};
@@ -241,12 +241,16 @@ impl Connection {
         }
         let timestamp = segment.options.timestamps.map(|timestamps| timestamps.value);
         let newer = state.decoder.is_newer(ack > self.tx.una, newly_sacked > 0, timestamp);
-        if ack <= 1 || !newer || ack < self.tx.una || !state.responds {
+        if ack <= 1 || !newer || ack < self.tx.una {
             return false;
         }
         let option = segment.options.accecn.as_ref();
         let mss = self.agreed.mss;
-        let marks = state.decoder.take(&Feedback { ace: number, option, delivered, mss });
+        // A controller that counts marks grows by what is delivered without one, also where none can be reported.
+        let marks = match state.responds {
+            true => state.decoder.take(&Feedback { ace: number, option, delivered, mss }),
+            false => NewMarks::default(),
+        };
         // RFC 9768 §3.2.3.2.5.
         state.sends_ect &= !marks.contradicts;
         if self.congestion.counts_marks() && (delivered > 0 || marks.bytes > 0) {

@@ -52,6 +52,7 @@ suite!("rfc5681", "TCP congestion control", include_str!("coverage.toml"), tests
     rto_doubles: timer::DOUBLES_EACH_TIME,
     rto_is_a_second_at_least: timer::FLOOR,
     rto_follows_the_rtt: timer::FOLLOWS,
+    rto_covers_the_variance: timer::VARIANCE,
     no_rtt_sample_of_a_retransmission: timer::KARN,
     an_ack_restarts_the_timer: timer::RESTARTS,
     the_first_rto_is_a_second: timer::FIRST,

@@ -78,6 +78,51 @@ pub(super) const FOLLOWS: Case = Case {
     ..CASE
 };
 
+/// SRTT and RTTVAR of RFC 6298 section 2, in seconds.
+#[derive(Copy, Clone, Debug)]
+struct Estimate {
+    srtt: f64,
+    rttvar: f64,
+}
+
+impl Estimate {
+    fn sample(&mut self, rtt: f64) {
+        self.rttvar += ((self.srtt - rtt).abs() - self.rttvar) / 4.0;
+        self.srtt += (rtt - self.srtt) / 8.0;
+    }
+
+    fn rto(&self) -> f64 {
+        self.srtt + 4.0 * self.rttvar
+    }
+}
+
+/// RTTs in milliseconds, each so many times after one of 100 ms. In such steps no RTO is overtaken, also where its
+/// minimum is 200 ms.
+const LARGER_RTTS: [(u64, usize); 7] =
+    [(150, 2), (220, 2), (290, 2), (360, 2), (450, 2), (560, 2), (700, 5)];
+
+pub(super) const VARIANCE: Case = Case {
+    name: "rto-covers-the-variance",
+    clause: rto("2.3", Level::Must),
+    demanded: "with RTTs that change from one segment to the next the RTO is SRTT and four times RTTVAR",
+    program: |_, bed| {
+        bed.grow_and_drain(10)?;
+        let mut estimate = Estimate { srtt: 0.05, rttvar: 0.0 };
+        for (rtt_ms, times) in LARGER_RTTS {
+            for rtt_ms in [100, rtt_ms].repeat(times) {
+                bed.path.rtt_ms = rtt_ms;
+                let sent = bed.write_segments(1);
+                bed.drain()?;
+                estimate.sample(bed.seconds_since(sent.at));
+            }
+        }
+        bed.expect("retransmissions", bed.wire().resent() as f64, 0.0..=0.0)?;
+        let (first, least) = (intervals(bed, 1)?[0], 0.85 * estimate.rto());
+        bed.expect("seconds to the retransmission", first, least..=2.0 * estimate.rto())
+    },
+    ..CASE
+};
+
 pub(super) const KARN: Case = Case {
     name: "no-rtt-sample-of-a-retransmission",
     clause: rto("3", Level::Must),

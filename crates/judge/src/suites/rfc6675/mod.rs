@@ -41,6 +41,7 @@ suite!("rfc6675", "Loss recovery by SACK", include_str!("coverage.toml"), tests:
     a_lost_tail_is_rescued: order::RESCUE,
     one_rescue_in_a_recovery: order::ONE_RESCUE,
     the_pipe_stays_within_half_the_flight: window::PIPE,
+    lost_segments_leave_the_pipe: window::LOST,
     recovery_halves_the_flight: window::HALVES,
     losses_of_one_window_reduce_once: window::ONCE,
     a_timeout_sends_the_first_missing_segment: timeouts::FIRST_MISSING,

@@ -3,6 +3,7 @@
 use super::*;
 use crate::bed::{EventKind, Traffic};
 use crate::case::Concerns;
+use windlass_base::Span;
 
 pub(super) const PIPE: Case = Case {
     name: "the-pipe-stays-within-half-the-flight",
@@ -59,6 +60,31 @@ pub(super) const ONCE: Case = Case {
         let six = bed.through_repair()?;
         let ratio = six.ratio() / one.ratio();
         bed.expect("what six losses leave, by what one leaves", ratio, 0.8..=1.25)
+    },
+    ..BY_SACK
+};
+
+pub(super) const LOST: Case = Case {
+    name: "lost-segments-leave-the-pipe",
+    clause: clause("4", Level::Rule),
+    concerns: RENO,
+    traffic: Traffic::Bulk,
+    demanded: "segments that count as lost make room in the pipe, and their retransmissions take it",
+    program: |_, bed| {
+        bed.fill(30)?;
+        bed.lose(&[0]);
+        bed.through_repair()?;
+        // In congestion avoidance, where the flight hardly changes.
+        bed.fill(30)?;
+        let lost = (0.6 * bed.segments_in_flight()).floor();
+        bed.lose_segments(lost as u32);
+        let first = bed.await_resent()?;
+        bed.run_for(Span::from_millis(2));
+        let at_once = bed.resent_since(first.at).count() as f64;
+        let (flight, unsacked) = (first.flight, first.unsacked);
+        let segment = bed.wire().segment() as f64;
+        let room = flight as f64 / segment / 2.0 - (unsacked as f64 / segment - lost);
+        bed.expect("retransmissions at once", at_once, room - 3.0..=room + 4.0)
     },
     ..BY_SACK
 };

@@ -84,6 +84,24 @@ fn rfc9768_table_2_the_mode_of_the_client_by_the_syn_ack() {
     }
 }
 
+/// RFC 9768 §3.2.2.4: the path clears ACE, so that marks do not count. Delivered data still does.
+#[test]
+fn a_controller_that_counts_marks_grows_where_ace_is_cleared() {
+    let prague = crate::cc::by_name("prague").expect("a controller of the crate");
+    let mut s = Script::connect(accurate().with(|c| c.congestion = prague));
+    s.advance_ms(100);
+    s.recv("SW. 0 ack 1 mss 1000");
+    s.write(50_000);
+    let before = s.connection.cwnd();
+    for ack in 1..=8 {
+        s.advance_ms(50);
+        s.skip();
+        s.recv(&format!(". 1 ack {}", 1000 * ack + 1));
+    }
+    assert!(!sends_ect(&s));
+    assert!(s.connection.cwnd() > before + 5000.0, "{} after {before}", s.connection.cwnd());
+}
+
 /// RFC 9331 §4.2: ECT(1) says that both ends have accurate feedback.
 #[test]
 fn rfc9331_data_is_not_ect1_where_the_peer_has_classic_ecn_alone() {
