@@ -152,6 +152,8 @@ pub(crate) const OVERTAKEN: Case = Case {
     name: "overtaken-acks-are-ignored",
     clause: clause("3.2.2.2", Level::Rule),
     concerns: REDUCING,
+    // With them, the test of RFC 7323 section 5 would drop the ACK.
+    setup: Setup { timestamps: false, ..SETUP },
     demanded: "the count of an ACK that later ones have overtaken has no effect",
     program: |_, bed| {
         settle(bed)?;
