@@ -1,6 +1,6 @@
 //! Types that the TCP engine, the queue disciplines, the simulator and the tools share: points and
 //! spans of time, distributions of spans, deadlines, rates, token buckets, ECN codepoints, the random
-//! stream, the Internet checksum, and which IP addresses are special.
+//! stream, the Internet checksum, which IP addresses are special, and packet captures.
 //!
 //! Nothing in this crate reads a clock or gathers entropy: time and seeds are arguments.
 //!
@@ -46,6 +46,7 @@ mod distribution;
 mod ecn;
 #[cfg(feature = "paths")]
 pub mod paths;
+pub mod pcapng;
 mod printable;
 mod rate;
 mod rng;

@@ -188,3 +188,33 @@ fn the_action_annotates_failed_clauses() {
     let (status, _, errors) = parts(&step("mine --suite no-such"));
     assert_eq!(status, Some(2), "{errors}");
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_kernel_that_runs_is_judged_and_leaves_the_packets_of_a_failure() {
+    if skip_unless(&[Need::Root, Need::Tun]) {
+        return;
+    }
+    let folder = bench("kernel");
+    // Linux has a minimum RTO of 200 ms.
+    let case = ["--suite", "rfc5681", "--case", "rto-is-a-second-at-least", "--pcap", "traces"];
+    let run = windlass(&folder, &[&["--kernel", "reno", "--json"], &case[..]].concat());
+    let verdict = json(&run);
+    assert!(verdict["subject"].as_str().is_some_and(|name| name.starts_with("Linux ")));
+    assert_eq!((run.status.code(), &verdict["failed"]), (Some(1), &1.into()));
+    let replay = "windlass judge --kernel reno --suite rfc5681 --case rto-is-a-second-at-least";
+    assert_eq!(verdict["suites"][0]["cases"][0]["replay"], replay);
+    let file = folder.join("traces/rfc5681-rto-is-a-second-at-least.pcapng");
+    assert_eq!(fs::read(file).expect("written")[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_controller_that_the_kernel_lacks_is_refused() {
+    if skip_unless(&[Need::Root, Need::Tun]) {
+        return;
+    }
+    let (status, _, errors) = parts(&windlass(&bench("lacks"), &["--kernel", "no-such"]));
+    assert_eq!(status, Some(2));
+    assert!(errors.contains("--kernel no-such") && errors.contains("no controller"), "{errors}");
+}

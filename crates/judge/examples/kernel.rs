@@ -1,9 +1,11 @@
-//! Judges the running kernel, as root: `kernel CONTROLLER [SUITE [CASE]]`.
+//! Judges the running kernel, as root: `kernel CONTROLLER [SUITE [CASE]]`. Each case that fails leaves a packet capture
+//! in the current folder.
 
+use std::fs;
 use std::io::{self, Write};
 use std::time::Instant;
 use windlass_judge::suites::SUITES;
-use windlass_judge::{Kernel, Subject};
+use windlass_judge::{Kernel, Outcome, Subject, capture};
 
 fn main() -> io::Result<()> {
     let mut words = std::env::args().skip(1);
@@ -18,7 +20,11 @@ fn main() -> io::Result<()> {
             print!("{} {}: ", suite.name, found.name);
             io::stdout().flush()?;
             let began = Instant::now();
-            let outcome = found.judge(&kernel).outcome;
+            let judgement = found.judge(&kernel);
+            let outcome = &judgement.outcome;
+            if let (Outcome::Failed(_), Some(wire)) = (outcome, &judgement.wire) {
+                fs::write(format!("{}.pcapng", found.name), capture(found.name, wire))?;
+            }
             let (name, reason) = (outcome.name(), outcome.reason().unwrap_or_default());
             println!("{name} in {:.1} s {reason}", began.elapsed().as_secs_f64());
         }

@@ -19,6 +19,7 @@ mod case;
 mod engine;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod linux;
+mod packets;
 pub mod report;
 mod subject;
 pub mod suites;
@@ -29,4 +30,5 @@ pub use case::{Case, Clause, Concerns, Fault, Judgement, Level, Outcome, Verdict
 pub use engine::Engine;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 pub use linux::Kernel;
+pub use packets::capture;
 pub use subject::{Ecn, Packet, Repair, Sender, Setup, Subject};

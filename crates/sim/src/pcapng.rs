@@ -1,7 +1,4 @@
-//! Packet captures in the pcapng format (draft-ietf-opsawg-pcapng), which Wireshark and tshark read.
-//!
-//! Three kinds of blocks are all that a capture needs, so they are written here: a crate would bring
-//! a parser, its own error type and an allocation for each packet.
+//! Packet captures of a simulation's links.
 
 use crate::model::{LinkDirection, NodeId, Scenario};
 use crate::packet::{Address, Body, IPV4_HEADER_BYTES, Packet, UDP_HEADER_BYTES};
@@ -9,14 +6,13 @@ use crate::record::Recorder;
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use windlass_base::Time;
+use windlass_base::pcapng::{self, Captured};
 use windlass_tcp::Segment;
 use windlass_tcp::segment::ip::{Addresses, IpHeader, PROTOCOL_TCP};
 use windlass_tcp::segment::wire::{self, Ports};
 
 /// IPv4 and TCP headers with all their options: what is kept of a packet.
 const SNAP_LEN: usize = IPV4_HEADER_BYTES as usize + wire::MAX_HEADER_LEN;
-/// Raw IP packets, without a link layer.
-const LINKTYPE_RAW: u16 = 101;
 /// The protocol number of UDP.
 const PROTOCOL_UDP: u8 = 17;
 /// The payload: none is stored in a simulation, so it is all zeros.
@@ -40,6 +36,8 @@ struct Capture<W> {
     writer: W,
     /// Counts packets, for the identification in their IP headers.
     packets: u16,
+    /// Kept for its memory.
+    blocks: Vec<u8>,
 }
 
 impl<W: Write> Captures<W> {
@@ -56,9 +54,11 @@ impl<W: Write> Captures<W> {
         let mut links = vec![];
         for link in &scenario.links {
             let mut writer = open(&link.name)?;
-            write_section_header(&mut writer)?;
-            write_interface(&mut writer, &link.name)?;
-            links.push(Capture { writer, packets: 0 });
+            let mut blocks = vec![];
+            pcapng::section_header(&mut blocks);
+            pcapng::interface(&mut blocks, &link.name, SNAP_LEN as u32);
+            writer.write_all(&blocks)?;
+            links.push(Capture { writer, packets: 0, blocks });
         }
         Ok(Captures { links, error: None })
     }
@@ -85,10 +85,16 @@ impl<W: Write> Recorder for Captures<W> {
         let link = &mut self.links[direction.link];
         link.packets = link.packets.wrapping_add(1);
         let mut bytes = [0; SNAP_LEN];
-        let result = headers(packet, link.packets, &mut bytes).and_then(|captured| {
-            let original = packet.wire_bytes();
-            let bytes = &bytes[..captured];
-            write_packet(&mut link.writer, now, direction.reverse, original, bytes)
+        let result = headers(packet, link.packets, &mut bytes).and_then(|len| {
+            link.blocks.clear();
+            let captured = Captured {
+                at: now,
+                inbound: direction.reverse,
+                original_len: packet.wire_bytes(),
+                bytes: &bytes[..len],
+            };
+            pcapng::packet(&mut link.blocks, &captured);
+            link.writer.write_all(&link.blocks)
         });
         if let Err(error) = result {
             self.error.get_or_insert(error);
@@ -150,76 +156,6 @@ fn udp_header(payload_bytes: u32, source: Address, destination: Address, out: &m
     UDP_HEADER_BYTES as usize
 }
 
-const SECTION_HEADER_BLOCK: u32 = 0x0a0d_0d0a;
-const INTERFACE_DESCRIPTION_BLOCK: u32 = 1;
-const ENHANCED_PACKET_BLOCK: u32 = 6;
-const OPTION_END: u16 = 0;
-const OPTION_INTERFACE_NAME: u16 = 2;
-const OPTION_TIME_RESOLUTION: u16 = 9;
-const OPTION_PACKET_FLAGS: u16 = 2;
-const FLAG_INBOUND: u32 = 0b01;
-const FLAG_OUTBOUND: u32 = 0b10;
-
-/// Blocks are little-endian, as their section header says.
-fn write_section_header(writer: &mut impl Write) -> io::Result<()> {
-    let mut body = vec![];
-    body.extend(0x1a2b_3c4d_u32.to_le_bytes());
-    // Version 1.0, length of the section not given.
-    body.extend([1, 0, 0, 0]);
-    body.extend(u64::MAX.to_le_bytes());
-    write_block(writer, SECTION_HEADER_BLOCK, &body)
-}
-
-fn write_interface(writer: &mut impl Write, name: &str) -> io::Result<()> {
-    let mut body = vec![];
-    body.extend(LINKTYPE_RAW.to_le_bytes());
-    body.extend([0, 0]);
-    body.extend((SNAP_LEN as u32).to_le_bytes());
-    push_option(&mut body, OPTION_INTERFACE_NAME, name.as_bytes());
-    // Times are in units of 10^-9 s.
-    push_option(&mut body, OPTION_TIME_RESOLUTION, &[9]);
-    push_option(&mut body, OPTION_END, &[]);
-    write_block(writer, INTERFACE_DESCRIPTION_BLOCK, &body)
-}
-
-fn push_option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
-    body.extend(code.to_le_bytes());
-    body.extend((value.len() as u16).to_le_bytes());
-    body.extend(value);
-    body.resize(body.len().next_multiple_of(4), 0);
-}
-
-fn write_block(writer: &mut impl Write, kind: u32, body: &[u8]) -> io::Result<()> {
-    let len = (12 + body.len() as u32).to_le_bytes();
-    writer.write_all(&kind.to_le_bytes())?;
-    writer.write_all(&len)?;
-    writer.write_all(body)?;
-    writer.write_all(&len)
-}
-
-fn write_packet(
-    writer: &mut impl Write,
-    now: Time,
-    inbound: bool,
-    original_len: u32,
-    bytes: &[u8],
-) -> io::Result<()> {
-    // Fields, the packet, the flags and the end of options.
-    let mut body = [0; 20 + SNAP_LEN + 8 + 4];
-    let nanos = now.as_nanos();
-    let fields = [0, (nanos >> 32) as u32, nanos as u32, bytes.len() as u32, original_len];
-    for (place, field) in body.chunks_exact_mut(4).zip(fields) {
-        place.copy_from_slice(&field.to_le_bytes());
-    }
-    body[20..20 + bytes.len()].copy_from_slice(bytes);
-    let options = 20 + bytes.len().next_multiple_of(4);
-    let flags = if inbound { FLAG_INBOUND } else { FLAG_OUTBOUND };
-    body[options..options + 2].copy_from_slice(&OPTION_PACKET_FLAGS.to_le_bytes());
-    body[options + 2..options + 4].copy_from_slice(&4u16.to_le_bytes());
-    body[options + 4..options + 8].copy_from_slice(&flags.to_le_bytes());
-    write_block(writer, ENHANCED_PACKET_BLOCK, &body[..options + 12])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -275,26 +211,5 @@ mod tests {
         let len = headers(&packet(Body::Udp { payload_bytes: 100, frame: 0 }), 1, &mut bytes);
         assert_eq!(len.expect("short enough"), 28);
         assert_eq!(bytes[20..28], [4, 0, 0x13, 0x89, 0, 108, 0, 0]);
-    }
-
-    #[test]
-    fn blocks_have_the_lengths_that_they_tell() {
-        let mut file = vec![];
-        write_section_header(&mut file).expect("memory takes everything");
-        write_interface(&mut file, "a-b").expect("memory takes everything");
-        let time = Time::from_nanos(0x1_0000_0002);
-        write_packet(&mut file, time, true, 1_500, &[1; 41]).expect("memory takes everything");
-        let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes"));
-        let (mut at, mut kinds) = (0, vec![]);
-        while at < file.len() {
-            let len = word(at + 4) as usize;
-            assert_eq!((len % 4, word(at + len - 4) as usize), (0, len));
-            kinds.push(word(at));
-            at += len;
-        }
-        let expected = [SECTION_HEADER_BLOCK, INTERFACE_DESCRIPTION_BLOCK, ENHANCED_PACKET_BLOCK];
-        assert_eq!((at, &kinds[..]), (file.len(), &expected[..]));
-        let begin = file.len() - (32 + 44 + 12);
-        assert_eq!([12, 16, 20, 24].map(|field| word(begin + field)), [1, 2, 41, 1_500]);
     }
 }

@@ -368,6 +368,8 @@ fn receiver(setup: &Setup) -> Connection {
     config.extensions.sack = setup.repair != Repair::NewReno;
     config.acks.policy = setup.acks;
     config.buffers.receive = setup.receive_buffer;
+    // A lost SYN-ACK is repaired by the sender's second SYN, whose timer is a second.
+    config.timers.rto.initial = Span::from_secs(3);
     let mut receiver = Connection::listen(config, SeqNumber(9));
     receiver.discard_incoming();
     receiver

@@ -18,6 +18,11 @@ impl Bed {
     /// Runs until the condition holds after an event, before the sender reacts by sending. A sender with timers of its
     /// own shows their expiry only by packets: it is looked at after those. False if it does not hold within `limit`.
     pub(crate) fn run_until(&mut self, limit: Span, mut holds: impl FnMut(&Bed) -> bool) -> bool {
+        self.drive(limit, &mut holds)
+    }
+
+    /// Apart, so that the loop is not compiled anew for each condition.
+    fn drive(&mut self, limit: Span, holds: &mut dyn FnMut(&Bed) -> bool) -> bool {
         let end = self.now + limit;
         // The program may have changed the application.
         self.transmit();

@@ -168,7 +168,7 @@ impl Bed {
     }
 
     /// Loses so many of the next segments that are sent for the first time.
-    pub(crate) fn lose_next(&mut self, segments: u32) {
+    pub(crate) fn lose_segments(&mut self, segments: u32) {
         let mut left = segments;
         self.on_data(move |_, again| {
             let lost = !again && left > 0;
@@ -218,9 +218,16 @@ impl Bed {
         let wire = self.wire();
         let last = wire.events().iter().rev().find(|event| event.kind == EventKind::Arrived)?;
         let data = wire.events().iter().rev().find(|event| event.kind != EventKind::Arrived)?;
-        let mut segment = Segment { ack: wire.seq(to), flags: Flags::ACK, ..last.packet.segment };
-        segment.payload_len = 0;
-        segment.options.sack = Default::default();
+        let last = last.packet.segment;
+        let mut segment = Segment {
+            // The last one may be the SYN-ACK, which takes a number.
+            seq: last.seq.at(u64::from(last.sequence_len())),
+            ack: wire.seq(to),
+            window: last.window,
+            flags: Flags::ACK,
+            ..Segment::default()
+        };
+        segment.options.timestamps = last.options.timestamps;
         for (left, right) in sacked {
             segment.options.sack.push(wire.seq(*left), wire.seq(*right));
         }

@@ -1,6 +1,6 @@
 //! The state of a socket, by sock_diag(7): struct tcp_info, and of BBR struct tcp_bbr_info.
 
-use super::packets::{HOST, PEER, PEER_PORT};
+use crate::packets::{HOST, PEER, PEER_PORT};
 use netlink_sys::protocols::NETLINK_SOCK_DIAG;
 use netlink_sys::{Socket, SocketAddr};
 use std::io;
@@ -83,7 +83,7 @@ pub(super) struct State {
     bbr: Option<Bbr>,
 }
 
-/// What BBR shows.
+/// The figures that BBR shows.
 #[derive(Copy, Clone, Debug, PartialEq)]
 struct Bbr {
     bytes_per_s: f64,

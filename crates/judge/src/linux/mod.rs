@@ -3,10 +3,11 @@
 mod counters;
 mod diagnosis;
 mod options;
-mod packets;
 mod sender;
 
+use crate::packets::{HOST, PEER, PEER_PORT};
 use crate::subject::{Sender, Setup, Subject};
+use crate::suites::known;
 use counters::Counters;
 use diagnosis::Diagnosis;
 use ipnet::{IpNet, Ipv4Net};
@@ -14,7 +15,6 @@ use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket, sockopt,
 };
-use packets::{HOST, PEER, PEER_PORT};
 use sender::{Clock, KernelSender};
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -52,8 +52,9 @@ impl Kernel {
         let settings = options::settings(setup)?;
         enter_new_network().map_err(|error| error.to_string())?;
         for (key, value) in settings {
-            fs::write(format!("/proc/sys/net/ipv4/{key}"), value)
-                .map_err(|error| format!("{} refuses {key} = {value}: {error}", self.name()))?;
+            fs::write(format!("/proc/sys/net/ipv4/{key}"), value).map_err(|error| {
+                format!("{} refuses {key} = {value}: {}", self.name(), in_words(&error))
+            })?;
         }
         let device = Device::create(&device_config()).map_err(|error| error.to_string())?;
         let counters = Counters::open().map_err(|error| error.to_string())?;
@@ -79,7 +80,8 @@ impl Kernel {
             .map_err(|error| format!("socket: {error}"))?;
         setsockopt(&socket, sockopt::TcpCongestion, &OsString::from(&self.controller)).map_err(
             |error| {
-                format!("Linux {} has no controller {:?}: {error}", self.release, self.controller)
+                let (release, name) = (&self.release, &self.controller);
+                format!("Linux {release} has no controller {name:?}: {}", error.desc())
             },
         )?;
         // Reset at the end: an orphan would keep its namespace for minutes.
@@ -101,12 +103,22 @@ impl Subject for Kernel {
         self.controller.clone()
     }
 
+    fn explains(&self, case: &str) -> Option<&'static str> {
+        known::of_the_kernel(case)
+    }
+
     fn open(&self, setup: &Setup, now: Time) -> Result<Box<dyn Sender>, String> {
         // A namespace is a thread's; sockets and devices stay in theirs when it ends.
         let opened = thread::scope(|scope| scope.spawn(|| self.open_here(setup, now)).join());
         let sender = opened.unwrap_or_else(|_| Err("a thread panicked".into()))?;
         Ok(Box::new(sender))
     }
+}
+
+/// Without the number that the standard library adds.
+fn in_words(error: &io::Error) -> String {
+    let known = error.raw_os_error().map(|number| Errno::from_raw(number).desc().to_owned());
+    known.unwrap_or_else(|| error.to_string())
 }
 
 /// `6.18` of `6.18.44-fc`.

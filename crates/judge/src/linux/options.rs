@@ -20,7 +20,7 @@ const ALWAYS: [Setting; 4] = [
 ///
 /// # Errors
 ///
-/// What Linux cannot have.
+/// The option that Linux lacks.
 pub(super) fn settings(setup: &Setup) -> Result<Vec<Setting>, String> {
     if setup.abe {
         return Err("Linux has no ABE (RFC 8511)".into());

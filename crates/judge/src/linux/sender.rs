@@ -2,7 +2,7 @@
 
 use super::counters::Counters;
 use super::diagnosis::{Diagnosis, State};
-use super::packets;
+use crate::packets;
 use crate::subject::{Packet, Sender};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use windlass_base::{Span, Time};
 use windlass_namespace::Device;
 
-/// What the application writes.
+/// The data that the application writes.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 /// A connection of the kernel, over a device whose other end is the judge.
@@ -87,7 +87,7 @@ impl Sender for KernelSender {
     fn receive(&mut self, _: Time, packet: &Packet) {
         self.state.set(None);
         // A device that refuses loses the packet, as a network may.
-        let _ = self.device.write(&packets::emit(packet, self.port));
+        let _ = self.device.write(&packets::to_host(packet, self.port));
     }
 
     fn wake(&mut self, _: Time) {}
@@ -101,7 +101,7 @@ impl Sender for KernelSender {
         let mut buffer = [0; 2048];
         while let Ok(len) = self.device.read(&mut buffer) {
             self.state.set(None);
-            packets.extend(packets::parse(&buffer[..len]).map(|(_, packet)| packet));
+            packets.extend(packets::from_host(&buffer[..len]));
         }
     }
 

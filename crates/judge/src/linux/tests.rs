@@ -1,7 +1,7 @@
 //! The running kernel's Reno by three cases, as root.
 
 use super::*;
-use crate::bed::{Bed, EventKind, Fate, PAYLOAD, Path, Traffic};
+use crate::bed::{EventKind, Fate, PAYLOAD, Path, Traffic};
 use crate::case::{Case, Clause, Concerns, Level, Outcome, demand};
 use windlass_base::Span;
 use windlass_testbed::{Need, skip_unless};

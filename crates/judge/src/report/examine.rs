@@ -3,6 +3,7 @@
 use super::{Chosen, Series, qlog};
 use crate::bed::Check;
 use crate::case::{Case, Judgement, Outcome};
+use crate::packets::capture;
 use crate::subject::Subject;
 use crate::suites::Suite;
 use std::any::Any;
@@ -17,6 +18,8 @@ pub struct Keep {
     pub series: bool,
     /// The packets as qlog, of each case that failed.
     pub qlog: bool,
+    /// The same packets as pcapng.
+    pub pcap: bool,
 }
 
 /// A case, and how a subject did in it.
@@ -36,6 +39,8 @@ pub struct Examined {
     pub series: Option<Series>,
     /// A file of qlog, if it is kept.
     pub qlog: Option<Vec<u8>>,
+    /// A file of pcapng, if it is kept.
+    pub pcap: Option<Vec<u8>>,
 }
 
 /// Judges a subject by these cases, `jobs` at a time. The results have the order of the cases, whatever `jobs` is.
@@ -72,12 +77,13 @@ fn one(Chosen { suite, case }: Chosen, subject: &dyn Subject, keep: Keep) -> Exa
     let Judgement { outcome, checks, wire } = judge(case, subject);
     let is_failure = matches!(outcome, Outcome::Failed(_));
     let title = format!("{} {}: {}", subject.name(), case.name, outcome.name());
-    let qlog = wire.as_ref().filter(|_| keep.qlog && is_failure);
+    let failed = wire.as_ref().filter(|_| is_failure);
     Examined {
         suite,
         case,
         checks,
-        qlog: qlog.map(|wire| qlog::file(&title, wire)),
+        qlog: failed.filter(|_| keep.qlog).map(|wire| qlog::file(&title, wire)),
+        pcap: failed.filter(|_| keep.pcap).map(|wire| capture(case.name, wire)),
         explained: subject.explains(case.name).filter(|_| is_failure),
         series: wire.as_ref().filter(|_| keep.series).map(Series::new),
         outcome,

@@ -99,7 +99,7 @@ fn a_failed_case_has_its_packets_as_qlog() {
 
 #[test]
 fn a_series_keeps_the_extremes_and_stays_small() {
-    let found = report(&bbr3(), "handling-token*", Keep { series: true, qlog: false }, 1);
+    let found = report(&bbr3(), "handling-token*", Keep { series: true, ..Keep::default() }, 1);
     let series = found.examined[0].series.as_ref().expect("kept");
     assert!((20..500).contains(&series.flight.len()), "{}", series.flight.len());
     assert!(series.packets.is_none(), "thousands of packets");
@@ -109,7 +109,7 @@ fn a_series_keeps_the_extremes_and_stays_small() {
 /// The page has every case, no reference to another file, and escapes what it shows.
 #[test]
 fn the_page_is_whole_by_itself() {
-    let mut found = report(&bbr3(), "exiting-*", Keep { series: true, qlog: false }, 2);
+    let mut found = report(&bbr3(), "exiting-*", Keep { series: true, ..Keep::default() }, 2);
     found.examined[1].outcome = Outcome::Failed("1 < 2 & more".to_owned());
     let page = found.page().expect("a page");
     for one in &found.examined {

@@ -39,6 +39,39 @@ const LINUX: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
+/// Cases that kernels of Linux fail, whatever the controller, with what docs/results/judge-kernels.md says of them.
+const KERNEL: &[(&str, &str)] = &[
+    (
+        "initial-window-after-a-lost-syn-ack",
+        "Linux begins with one segment only after a second lost SYN, since the RTO of the first is one second",
+    ),
+    ("slow-start-counts-an-ack-as-one-segment", "an ACK counts for all segments that it covers"),
+    (
+        "ssthresh-follows-flightsize",
+        "Linux takes half of cwnd and not of FlightSize, and PRR sets the window by the data that was delivered",
+    ),
+    (
+        "lost-retransmission-reduces-again",
+        "a recovery of Linux has one reduction, however often a retransmission is lost",
+    ),
+    (
+        "a-lost-retransmission-reduces-again",
+        "a recovery of Linux has one reduction, however often a retransmission is lost",
+    ),
+    ("rto-is-a-second-at-least", "Linux has a minimum of 200 ms; RFC 8961 has none"),
+    ("the-first-rto-is-a-second", "from 6.5 on SYNs have equal intervals before the RTO doubles"),
+    ("two-sacked-segments-show-no-loss", "from 6.17 on Linux finds losses by RACK alone"),
+    ("one-ack-of-two-segments-shows-no-loss", "from 6.17 on Linux finds losses by RACK alone"),
+    ("one-rescue-in-a-recovery", "from 6.17 on Linux finds losses by RACK alone"),
+    ("the-pipe-stays-within-half-the-flight", "Linux always has PRR (RFC 9937)"),
+    ("an-echo-at-one-segment-waits-for-the-timer", "the window of Linux has two segments at least"),
+    ("echoes-reduce-the-window-to-one-segment", "the window of Linux has two segments at least"),
+    (
+        "a-lost-cwr-is-sent-with-other-data",
+        "the echo that goes on until CWR has arrived reduces once more",
+    ),
+];
+
 fn find(
     list: &[(&'static str, &[&str], &'static str)],
     case: &str,
@@ -46,6 +79,11 @@ fn find(
 ) -> Option<&'static str> {
     let found = list.iter().find(|(name, by, _)| *name == case && by.contains(&controller));
     found.map(|(_, _, why)| *why)
+}
+
+/// Why a kernel of Linux fails a case on purpose.
+pub fn of_the_kernel(case: &str) -> Option<&'static str> {
+    KERNEL.iter().find(|(name, _)| *name == case).map(|(_, why)| *why)
 }
 
 /// Why this controller of the engine fails a case, whatever the options.

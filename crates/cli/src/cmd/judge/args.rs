@@ -3,8 +3,10 @@
 use super::bcp::args::Bcp;
 use crate::value::{Named, parse_profile, profile_names};
 use clap::{Args, ValueHint};
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::str::FromStr;
 use windlass_base::suggest::did_you_mean;
 use windlass_judge::suites::{self, SUITES, Suite};
 use windlass_tcp::Profile;
@@ -15,6 +17,8 @@ Examples:
   windlass judge bbr3 --suite bbr --page bbr3.html
   windlass judge path/to/crate                  # the controller of a crate of `windlass new controller`
   windlass judge prague:fast_growth=true        # with settings, as scenarios have them
+  windlass judge --kernel bbr                   # this machine's kernel, in real time, as root
+  windlass judge --kernel 7.3:cubic             # another, in an emulated machine, from a checkout of Windlass
   windlass judge newreno --profile rfc5681 --case '*timeout*'
   windlass judge cubic --junit junit.xml --qlog traces
   windlass judge --list --suite bbr             # the cases, and what they demand
@@ -24,7 +28,8 @@ Examples:
 
 A case runs a sender over a simulated path and judges by the packets, and by the sender's variables where it shows \
 them. A clause that nothing shows is \"not observable\", which is no failure. The same command prints the same bytes on every \
-machine.
+machine. Only a kernel has a clock of its own: its case takes as long as the connection, and its verdict rests on the \
+tolerance of the case. In the emulated machine that clock does not depend on the load of this one.
 
 CONTROLLER is a controller of this command, a folder with a crate that adds one, or FOLDER:NAME if that crate adds \
 several. Without CONTROLLER, the command of such a crate judges the one that it adds.
@@ -40,6 +45,9 @@ pub(crate) struct Judge {
     /// A controller, with settings as NAME:KEY=VALUE,..., or the folder of a crate
     #[arg(value_name = "CONTROLLER", value_hint = ValueHint::AnyPath)]
     pub subject: Option<String>,
+    /// Judge a controller of the kernel that runs, or of VERSION in an emulated machine
+    #[arg(long, value_name = "[VERSION:]CONTROLLER", conflicts_with_all = ["subject", "profile", "bcp"])]
+    pub kernel: Option<NamedKernel>,
     /// Judge by all cases of this suite, whether they concern the controller or not; may be given several times
     /// [default: the cases of all suites that concern it]
     #[arg(long = "suite", value_name = "NAME", hide_possible_values = true)]
@@ -56,10 +64,10 @@ pub(crate) struct Judge {
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
     /// List the cases and what they demand, and judge nothing
-    #[arg(long, conflicts_with_all = ["coverage", "junit", "qlog", "page"])]
+    #[arg(long, conflicts_with_all = ["coverage", "junit", "qlog", "pcap", "page"])]
     pub list: bool,
     /// List the clauses of the suites' documents with the cases that judge them, and judge nothing
-    #[arg(long, conflicts_with_all = ["case", "junit", "qlog", "page"])]
+    #[arg(long, conflicts_with_all = ["case", "junit", "qlog", "pcap", "page"])]
     pub coverage: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
@@ -70,6 +78,9 @@ pub(crate) struct Judge {
     /// Write the packets of each failed case into this new directory, as qlog
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub qlog: Option<PathBuf>,
+    /// Write the packets of each failed case into this new directory, as pcapng
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub pcap: Option<PathBuf>,
     /// Write a page of HTML with a plot of each case into this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub page: Option<PathBuf>,
@@ -80,6 +91,44 @@ pub(crate) struct Judge {
     pub replay_as: Option<String>,
 }
 
+/// A controller of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NamedKernel {
+    /// The kernel, as `7.3`; without it the one that runs.
+    pub version: Option<String>,
+    pub controller: String,
+}
+
+impl FromStr for NamedKernel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<NamedKernel, String> {
+        let (version, controller) = match text.split_once(':') {
+            Some((version, controller)) => (Some(version), controller),
+            None => (None, text),
+        };
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
+        let is_version = |text: &str| text.contains('.') && text.split('.').all(is_number);
+        let is_name = |c: u8| c.is_ascii_alphanumeric() || c == b'_' || c == b'-';
+        if !version.is_none_or(is_version)
+            || controller.is_empty()
+            || !controller.bytes().all(is_name)
+        {
+            return Err(
+                "expected a controller, as cubic, or 7.3:cubic of another kernel".to_owned()
+            );
+        }
+        Ok(NamedKernel { version: version.map(str::to_owned), controller: controller.to_owned() })
+    }
+}
+
+impl fmt::Display for NamedKernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.version.iter().try_for_each(|version| write!(f, "{version}:"))?;
+        f.write_str(&self.controller)
+    }
+}
+
 fn suite_names() -> Vec<&'static str> {
     SUITES.iter().map(|suite| suite.name).collect()
 }
@@ -88,4 +137,21 @@ fn parse_suite(text: &str) -> Result<&'static Suite, String> {
     let names = suite_names();
     let unknown = || format!("expected one of {}{}", names.join(", "), did_you_mean(text, &names));
     suites::by_name(text).ok_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_is_named_by_its_controller_or_with_a_version() {
+        let parsed = |text: &str| text.parse::<NamedKernel>();
+        let cubic = NamedKernel { version: Some("7.3".into()), controller: "cubic".into() };
+        assert_eq!(parsed("7.3:cubic"), Ok(cubic.clone()));
+        assert_eq!(cubic.to_string(), "7.3:cubic");
+        assert_eq!(parsed("bbr").map(|kernel| kernel.to_string()), Ok("bbr".to_owned()));
+        for bad in ["", "7.3:", ":cubic", "7:cubic", "7.x:cubic", "cubic reno", "6.1:7.3:cubic"] {
+            assert!(parsed(bad).is_err(), "{bad}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::args::Judge;
 use crate::failure::Failure;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -39,7 +39,8 @@ impl Crate {
         let mut cargo = Command::new("cargo");
         cargo.args(["run", "--release", "--quiet", "--manifest-path"]);
         cargo.arg(self.folder.join("Cargo.toml")).args(["--", "judge"]).args(&self.controller);
-        cargo.args(["--replay-as", &self.text]).args(repeated(args));
+        cargo.args(["--replay-as", &self.text, "--profile", args.profile.name()]);
+        cargo.args(repeated(args)).args(jobs(args));
         let folder = self.folder.display();
         let status = cargo.status().map_err(|error| match error.kind() {
             ErrorKind::NotFound => Failure::Input(format!(
@@ -54,19 +55,20 @@ impl Crate {
     }
 }
 
-/// The options as the user gave them.
-fn repeated(args: &Judge) -> Vec<OsString> {
+fn jobs(args: &Judge) -> Option<String> {
+    args.jobs.map(|jobs| format!("--jobs={jobs}"))
+}
+
+/// The options of a judgement as the user gave them.
+pub(super) fn repeated(args: &Judge) -> Vec<OsString> {
     let mut words: Vec<OsString> = Vec::new();
-    let mut with = |option: &str, value: &std::ffi::OsStr| {
+    let mut with = |option: &str, value: &OsStr| {
         words.extend([option.into(), value.to_owned()]);
     };
     args.suites.iter().for_each(|suite| with("--suite", suite.name.as_ref()));
     args.case.iter().for_each(|glob| with("--case", glob.as_ref()));
-    with("--profile", args.profile.name().as_ref());
-    args.jobs.iter().for_each(|jobs| with("--jobs", jobs.to_string().as_ref()));
-    for (option, path) in [("--junit", &args.junit), ("--qlog", &args.qlog), ("--page", &args.page)]
-    {
-        path.iter().for_each(|path| with(option, path.as_ref()));
+    for (option, path) in files(args) {
+        with(option, path.as_ref());
     }
     for (option, is_set) in
         [("--list", args.list), ("--coverage", args.coverage), ("--json", args.json)]
@@ -75,6 +77,17 @@ fn repeated(args: &Judge) -> Vec<OsString> {
     }
     words.extend(args.bcp.words());
     words
+}
+
+/// The files and directories that the arguments ask for, by option.
+pub(super) fn files(args: &Judge) -> impl Iterator<Item = (&'static str, &Path)> {
+    let all = [
+        ("--junit", &args.junit),
+        ("--qlog", &args.qlog),
+        ("--pcap", &args.pcap),
+        ("--page", &args.page),
+    ];
+    all.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)))
 }
 
 /// Whether a text can only be the path of a folder.

@@ -3,6 +3,8 @@
 pub(crate) mod args;
 mod bcp;
 mod built;
+#[cfg_attr(not(target_os = "linux"), path = "no_kernel.rs")]
+mod kernel;
 mod print;
 mod run;
 mod subject;

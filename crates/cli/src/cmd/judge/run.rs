@@ -1,9 +1,9 @@
 //! Judges, and prints and writes what was found.
 
-use super::args::Judge;
+use super::args::{Judge, NamedKernel};
 use super::built::Crate;
 use super::subject::{Subject, own_name};
-use super::{bcp, print, written};
+use super::{bcp, kernel, print, written};
 use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::{interrupt, parallel, progress_bar, stdout};
@@ -19,11 +19,18 @@ pub(crate) fn main(args: &Judge) -> Result<ExitCode, Failure> {
         return evaluate(args);
     }
     let is_table = args.list || args.coverage;
-    if is_table && args.subject.is_none() {
+    if is_table && args.subject.is_none() && args.kernel.is_none() {
         return table(args, None).map(|()| ExitCode::SUCCESS);
     }
-    match Subject::find(args.subject.as_deref(), args.profile)? {
+    match Subject::find(args)? {
         Subject::Crate(built) => built.judge(args),
+        Subject::Kernel(kernel) if is_table => {
+            table(args, Some(&kernel.controller)).map(|()| ExitCode::SUCCESS)
+        }
+        Subject::Kernel(NamedKernel { version: Some(version), controller }) => {
+            kernel::in_machine(args, &version, &controller)
+        }
+        Subject::Kernel(named) => judge(args, &kernel::running(&named.controller)?, None),
         Subject::Here(sender, _) if is_table => {
             table(args, Some(&sender.controller())).map(|()| ExitCode::SUCCESS)
         }
@@ -79,7 +86,8 @@ fn judge(
     interrupt::watch();
     let output = written::Output::create(args)?;
     let bar = progress_bar::bar(cases.len() as u64, "cases");
-    let keep = Keep { series: args.page.is_some(), qlog: args.qlog.is_some() };
+    let keep =
+        Keep { series: args.page.is_some(), qlog: args.qlog.is_some(), pcap: args.pcap.is_some() };
     let progress = |done: usize| bar.set_position(done as u64);
     let examined = report::examine(&cases, sender, keep, parallel::jobs(args.jobs), &progress);
     bar.finish_and_clear();
@@ -101,6 +109,10 @@ fn judge(
 
 /// The command that judges the same subject.
 fn command(args: &Judge, sender: &dyn Judged, profile: Option<Profile>) -> String {
+    if let Some(kernel) = &args.kernel {
+        let kernel = args.replay_as.clone().unwrap_or_else(|| kernel.to_string());
+        return format!("windlass judge --kernel {}", quoted(&kernel));
+    }
     let subject = args.replay_as.clone().or_else(|| args.subject.clone());
     let subject = quoted(&subject.unwrap_or_else(|| sender.name()));
     match profile {

@@ -1,5 +1,6 @@
 //! The subject that the arguments name.
 
+use super::args::{Judge, NamedKernel};
 use super::built::Crate;
 use crate::failure::Failure;
 use crate::registry::{controller_names, registry};
@@ -11,14 +12,23 @@ use windlass_tcp::Profile;
 pub(super) enum Subject {
     /// A sender of this process, with the profile of its options unless they are its own.
     Here(Box<dyn Judged + Sync>, Option<Profile>),
+    /// A controller of a kernel.
+    Kernel(NamedKernel),
     /// A controller of a crate, whose command judges it.
     Crate(Crate),
 }
 
 impl Subject {
-    /// The subject of that text; without one, the controller that this command's crate adds.
-    pub(super) fn find(text: Option<&str>, profile: Profile) -> Result<Subject, Failure> {
-        let Some(text) = text else { return own(profile) };
+    /// The subject that the arguments name; without one, the controller that this command's crate adds.
+    pub(super) fn find(args: &Judge) -> Result<Subject, Failure> {
+        match (&args.kernel, &args.subject) {
+            (Some(kernel), _) => Ok(Subject::Kernel(kernel.clone())),
+            (None, Some(text)) => Subject::named(text, args.profile),
+            (None, None) => own(args.profile),
+        }
+    }
+
+    fn named(text: &str, profile: Profile) -> Result<Subject, Failure> {
         if let Some(found) = Crate::find(text)? {
             return Ok(Subject::Crate(found));
         }
@@ -30,7 +40,7 @@ impl Subject {
 }
 
 fn own(profile: Profile) -> Result<Subject, Failure> {
-    Subject::find(Some(own_name()?), profile)
+    Subject::named(own_name()?, profile)
 }
 
 /// The name of the controller that this command's crate adds.

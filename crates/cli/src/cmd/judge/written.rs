@@ -7,13 +7,14 @@ use crate::output_file::OutputFile;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use windlass_judge::report::Report;
+use windlass_judge::report::{Examined, Report};
 
 /// The files that the arguments ask for, refused before the work if they cannot be made.
 pub(super) struct Output {
     junit: Option<(PathBuf, OutputFile)>,
     page: Option<(PathBuf, OutputFile)>,
     qlog: Option<OutputDir>,
+    pcap: Option<OutputDir>,
 }
 
 impl Output {
@@ -28,11 +29,8 @@ impl Output {
         Ok(Output {
             junit: file("--junit", &args.junit)?,
             page: file("--page", &args.page)?,
-            qlog: args
-                .qlog
-                .as_ref()
-                .map(|path| OutputDir::create_for(path, "--qlog "))
-                .transpose()?,
+            qlog: folder("--qlog ", &args.qlog)?,
+            pcap: folder("--pcap ", &args.pcap)?,
         })
     }
 
@@ -43,16 +41,31 @@ impl Output {
         if let Some(file) = self.page {
             finish(file, &report.page().map_err(Failure::Work)?)?;
         }
-        let Some(folder) = self.qlog else { return Ok(()) };
-        for one in &report.examined {
-            if let Some(bytes) = &one.qlog {
-                let name = format!("{}-{}.sqlog", one.suite.name, one.case.name);
-                let path = folder.path().join(name);
-                fs::write(&path, bytes).map_err(|error| Failure::io(path.display(), &error))?;
-            }
-        }
-        folder.finish()
+        traces(self.qlog, "sqlog", report, |one| one.qlog.as_deref())?;
+        traces(self.pcap, "pcapng", report, |one| one.pcap.as_deref())
     }
+}
+
+fn folder(option: &str, path: &Option<PathBuf>) -> Result<Option<OutputDir>, Failure> {
+    path.as_ref().map(|path| OutputDir::create_for(path, option)).transpose()
+}
+
+/// A file for each case that has a trace.
+fn traces(
+    folder: Option<OutputDir>,
+    extension: &str,
+    report: &Report,
+    trace: fn(&Examined) -> Option<&[u8]>,
+) -> Result<(), Failure> {
+    let Some(folder) = folder else { return Ok(()) };
+    for one in &report.examined {
+        if let Some(bytes) = trace(one) {
+            let name = format!("{}-{}.{extension}", one.suite.name, one.case.name);
+            let path = folder.path().join(name);
+            fs::write(&path, bytes).map_err(|error| Failure::io(path.display(), &error))?;
+        }
+    }
+    folder.finish()
 }
 
 fn finish((path, mut file): (PathBuf, OutputFile), text: &str) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 //! `lockstep.txt` has its states and rates. docs/results/simulator.md names the differences that were taken out first.
 
 use super::*;
+use crate::bed::{Bed, Path, Traffic};
 use windlass_base::Rng;
 
 /// A path for each line: its seed, the state in each round trip as the constants above number them, and BBR.max_bw

@@ -10,7 +10,6 @@ mod spurious;
 mod startup;
 
 use super::suite;
-use crate::bed::{Bed, Path, Traffic};
 use crate::case::{Clause, Concerns, Level, Verdict};
 use crate::subject::Setup;
 use windlass_base::Span;

@@ -77,7 +77,7 @@ pub(super) const LOST: Case = Case {
         // In congestion avoidance, where the flight hardly changes.
         bed.fill(30)?;
         let lost = (0.6 * bed.segments_in_flight()).floor();
-        bed.lose_next(lost as u32);
+        bed.lose_segments(lost as u32);
         let first = bed.await_resent()?;
         bed.run_for(Span::from_millis(2));
         let at_once = bed.resent_since(first.at).count() as f64;

@@ -96,6 +96,6 @@ fn heavy(bed: &mut Bed) -> Result<Recovery, Fault> {
     bed.lose(&[0]);
     bed.through_repair()?;
     bed.fill(30)?;
-    bed.lose_next((0.7 * bed.segments_in_flight()) as u32);
+    bed.lose_segments((0.7 * bed.segments_in_flight()) as u32);
     recover(bed)
 }
