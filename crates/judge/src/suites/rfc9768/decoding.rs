@@ -152,12 +152,16 @@ pub(crate) const OVERTAKEN: Case = Case {
     name: "overtaken-acks-are-ignored",
     clause: clause("3.2.2.2", Level::Rule),
     concerns: REDUCING,
+    // With them, the test of RFC 7323 section 5 would drop the ACK.
+    setup: Setup { timestamps: false, ..SETUP },
     demanded: "the count of an ACK that later ones have overtaken has no effect",
     program: |_, bed| {
         settle(bed)?;
         bed.next_data(1, Fate::Mark);
         let mut acks = 0;
-        bed.on_acks(move |_| {
+        bed.on_acks(move |packet| {
+            // Its counts would show the age of the ACK.
+            strip_option(packet);
             acks += 1;
             if acks == 3 { Fate::Late(Span::from_millis(150)) } else { Fate::Pass }
         });
