@@ -4,6 +4,7 @@ use crate::error::Error;
 use serde::Serialize;
 use std::sync::Arc;
 use windlass_scenario::Registry;
+use windlass_tcp::Profile;
 use windlass_tcp::cc::ControllerFactory;
 use windlass_tcp::config::EcnEcho;
 
@@ -52,14 +53,8 @@ impl Contender {
 }
 
 fn factory(name: &str, registry: &Registry) -> Result<Arc<dyn ControllerFactory>, Error> {
-    let text = format!(
-        "schema = 2\nname = \"controller\"\nduration = \"1s\"\n\
-         flows = [{{ from = \"s1\", controller = {name:?} }}]\n\
-         [dumbbell]\naccess = [{{ delay = \"1ms\" }}]\nbottleneck = {{ delay = \"1ms\" }}\n"
-    );
-    let document = registry.read_toml("controller", &text, &[]);
-    let mut document = document.map_err(|problems| Error::Controller(problems.to_string()))?;
-    Ok(document.scenario.flows.remove(0).sender.congestion)
+    let factory = registry.read_controller("CONTROLLER", &name.into(), Profile::Linux);
+    factory.map_err(|problems| Error::Controller(problems.to_string()))
 }
 
 #[cfg(test)]
