@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_controller_has_ecn_as_its_factory_says() {
-        let keys = |name| Contender::new(name, &Registry::default()).unwrap().keys;
+        let keys = |name| Contender::new(name, &Registry::default()).expect("valid").keys;
         assert_eq!(keys("vegas"), "controller = \"vegas\"");
         assert_eq!(keys("new-ecn"), "controller = \"new-ecn\"\necn = true");
         assert_eq!(keys("prague"), "controller = \"prague\"\naccecn = true");
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn an_unknown_controller_is_refused_with_the_names_there_are() {
-        let error = Contender::new("cubik", &Registry::default()).unwrap_err();
+        let error = Contender::new("cubik", &Registry::default()).expect_err("refused");
         assert!(error.to_string().contains("cubic"), "{error}");
     }
 }
