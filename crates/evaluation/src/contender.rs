@@ -4,6 +4,7 @@ use crate::error::Error;
 use serde::Serialize;
 use std::sync::Arc;
 use windlass_scenario::Registry;
+use windlass_tcp::Profile;
 use windlass_tcp::cc::ControllerFactory;
 use windlass_tcp::config::EcnEcho;
 
@@ -52,14 +53,8 @@ impl Contender {
 }
 
 fn factory(name: &str, registry: &Registry) -> Result<Arc<dyn ControllerFactory>, Error> {
-    let text = format!(
-        "schema = 2\nname = \"controller\"\nduration = \"1s\"\n\
-         flows = [{{ from = \"s1\", controller = {name:?} }}]\n\
-         [dumbbell]\naccess = [{{ delay = \"1ms\" }}]\nbottleneck = {{ delay = \"1ms\" }}\n"
-    );
-    let document = registry.read_toml("controller", &text, &[]);
-    let mut document = document.map_err(|problems| Error::Controller(problems.to_string()))?;
-    Ok(document.scenario.flows.remove(0).sender.congestion)
+    let factory = registry.read_controller("CONTROLLER", &name.into(), Profile::Linux);
+    factory.map_err(|problems| Error::Controller(problems.to_string()))
 }
 
 #[cfg(test)]
@@ -68,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_controller_has_ecn_as_its_factory_says() {
-        let keys = |name| Contender::new(name, &Registry::default()).unwrap().keys;
+        let keys = |name| Contender::new(name, &Registry::default()).expect("valid").keys;
         assert_eq!(keys("vegas"), "controller = \"vegas\"");
         assert_eq!(keys("new-ecn"), "controller = \"new-ecn\"\necn = true");
         assert_eq!(keys("prague"), "controller = \"prague\"\naccecn = true");
@@ -76,7 +71,7 @@ mod tests {
 
     #[test]
     fn an_unknown_controller_is_refused_with_the_names_there_are() {
-        let error = Contender::new("cubik", &Registry::default()).unwrap_err();
+        let error = Contender::new("cubik", &Registry::default()).expect_err("refused");
         assert!(error.to_string().contains("cubic"), "{error}");
     }
 }

@@ -191,12 +191,14 @@ mod tests {
     fn every_scenario_is_valid_for_whole_and_quick_runs() {
         let registry = Registry::default();
         let contenders = ["reno", "prague", "new-ecn"].map(|name| Contender::new(name, &registry));
-        let contenders: Vec<Contender> = contenders.into_iter().map(Result::unwrap).collect();
+        let contenders: Vec<Contender> =
+            contenders.into_iter().map(|contender| contender.expect("known")).collect();
         for options in [Options::default(), Options::quick()] {
-            let criteria = criteria(&options).unwrap();
-            let settings = super::settings(&options, settings::read().unwrap()).unwrap();
+            let criteria = criteria(&options).expect("valid");
+            let settings =
+                super::settings(&options, settings::read().expect("valid")).expect("valid");
             let cells = cells(&criteria, &settings);
-            let planned = runs(&cells, &contenders, &options, &registry).unwrap();
+            let planned = runs(&cells, &contenders, &options, &registry).expect("valid");
             let traffics: usize = cells.iter().map(|cell| cell.criterion.traffics.len()).sum();
             assert_eq!(planned.len(), 3 * traffics);
             for Planned { scenario, text, .. } in &planned {
@@ -210,13 +212,13 @@ mod tests {
         let chosen = |names: &[&str]| {
             let names = names.iter().map(|name| (*name).to_owned()).collect();
             let options = Options { settings: names, ..Options::default() };
-            let settings = super::settings(&options, settings::read().unwrap())?;
+            let settings = super::settings(&options, settings::read().expect("valid"))?;
             let paths = settings.into_iter().flat_map(|setting| setting.paths);
             Ok::<Vec<String>, Error>(paths.map(|path| path.name).collect())
         };
-        assert_eq!(chosen(&["tunnel"]).unwrap(), ["tunnel-one-flow", "tunnel-marks-lost"]);
-        assert_eq!(chosen(&["pie", "wired"]).unwrap(), ["wired", "pie"]);
-        let error = chosen(&["wird"]).unwrap_err();
+        assert_eq!(chosen(&["tunnel"]).expect("valid"), ["tunnel-one-flow", "tunnel-marks-lost"]);
+        assert_eq!(chosen(&["pie", "wired"]).expect("valid"), ["wired", "pie"]);
+        let error = chosen(&["wird"]).expect_err("refused");
         assert!(error.to_string().contains("wired"), "{error}");
     }
 }

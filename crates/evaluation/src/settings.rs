@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn four_general_and_eleven_special_settings_have_paths_of_different_names() {
-        let settings = read().unwrap();
+        let settings = read().expect("valid");
         let general = settings.iter().filter(|setting| setting.section.starts_with("6."));
         assert_eq!((general.count(), settings.len()), (4, 15));
         let paths: Vec<&Path> = settings.iter().flat_map(|setting| &setting.paths).collect();

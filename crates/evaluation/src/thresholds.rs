@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn each_threshold_has_one_side_and_a_reason() {
-        for (name, threshold) in all(&Thresholds::read().unwrap()) {
+        for (name, threshold) in all(&Thresholds::read().expect("valid")) {
             assert!(threshold.at_most.is_some() != threshold.at_least.is_some(), "{name}");
             assert!(threshold.reason.len() > 40, "{name}");
         }
@@ -169,8 +169,8 @@ mod tests {
 
     #[test]
     fn each_threshold_belongs_to_a_figure_and_a_path() {
-        let thresholds = Thresholds::read().unwrap();
-        let settings = settings::read().unwrap();
+        let thresholds = Thresholds::read().expect("valid");
+        let settings = settings::read().expect("valid");
         let paths = settings.iter().flat_map(|setting| &setting.paths);
         let paths: Vec<&str> = paths.map(|path| path.name.as_str()).collect();
         for (criterion, figures) in &thresholds.0 {
@@ -185,11 +185,12 @@ mod tests {
     #[test]
     fn the_bound_is_a_multiple_of_the_worse_baseline_with_the_same_seed() {
         let text = "at_most = { times = 1.5, plus = 1.0 }\nreason = 'r'";
-        let threshold: Threshold = toml::from_str(text).unwrap();
-        let path = settings::read().unwrap().remove(0).paths.remove(0);
+        let threshold: Threshold = toml::from_str(text).expect("valid");
+        let path = settings::read().expect("valid").remove(0).paths.remove(0);
         let excess = threshold.excess(&[5.0, 8.0], [&[2.0, 4.0], &[1.0, 1.0]], &path);
         assert_eq!((excess.limit, excess.of_runs), (5.5, vec![1.0, 1.0]));
-        let least: Threshold = toml::from_str("at_least = { times = 0.5 }\nreason = 'r'").unwrap();
+        let least: Threshold =
+            toml::from_str("at_least = { times = 0.5 }\nreason = 'r'").expect("valid");
         let excess = least.excess(&[5.0, 8.0], [&[2.0, 4.0], &[1.0, 1.0]], &path);
         assert_eq!((excess.limit, excess.of_runs), (0.5, vec![-4.5, -7.5]));
     }

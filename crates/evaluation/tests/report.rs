@@ -23,8 +23,8 @@ fn report(subjects: &[&str], criteria: &[&str], settings: &[&str]) -> Report {
     let options =
         Options { criteria: owned(criteria), settings: owned(settings), ..Options::quick() };
     let registry = Registry::default().controller::<Mine>("mine");
-    let evaluation = Evaluation::new(subjects, options, &registry).unwrap();
-    evaluation.report(&evaluation.run_all().unwrap())
+    let evaluation = Evaluation::new(subjects, options, &registry).expect("valid");
+    evaluation.report(&evaluation.run_all().expect("valid"))
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn what_cannot_be_tested_says_why() {
 #[test]
 fn the_page_has_word_plot_and_scenario_of_each_cell_and_loads_nothing() {
     let report = report(&["vegas"], &["bufferbloat"], &["constrained"]);
-    let page = report.html().unwrap();
+    let page = report.html().expect("valid");
     for part in ["constrained", "<svg", "controller = &quot;vegas&quot;", "Threshold: at most"] {
         assert!(page.contains(part), "{part} is not in the page");
     }

@@ -9,8 +9,8 @@ fn report(subject: &str, criterion: &str, path: &str) -> Report {
         settings: vec![path.to_owned()],
         ..Options::quick()
     };
-    let evaluation = Evaluation::new(&[subject], options, &Registry::default()).unwrap();
-    evaluation.report(&evaluation.run_all().unwrap())
+    let evaluation = Evaluation::new(&[subject], options, &Registry::default()).expect("valid");
+    evaluation.report(&evaluation.run_all().expect("valid"))
 }
 
 fn cell(subject: &str, criterion: &str, path: &str) -> CellReport {
@@ -18,8 +18,8 @@ fn cell(subject: &str, criterion: &str, path: &str) -> CellReport {
 }
 
 fn figure<'a>(cell: &'a CellReport, traffic: &str, name: &str) -> &'a FigureReport {
-    let traffic = cell.traffics.iter().find(|known| known.name == traffic).unwrap();
-    traffic.figures.iter().find(|figure| figure.name == name).unwrap()
+    let traffic = cell.traffics.iter().find(|known| known.name == traffic).expect("valid");
+    traffic.figures.iter().find(|figure| figure.name == name).expect("valid")
 }
 
 /// Section 5.1.3 names it: several flows of BBRv1 behind less than 1.5 BDP lose packets all the time.
@@ -65,7 +65,7 @@ fn the_harm_of_new_ecn_to_reno_is_a_figure() {
 fn the_same_evaluation_writes_the_same_bytes() {
     let texts = || {
         let report = report("cubic", "fairness", "wifi");
-        (serde_json::to_string(&report).unwrap(), report.html().unwrap())
+        (serde_json::to_string(&report).expect("valid"), report.html().expect("valid"))
     };
     assert_eq!(texts(), texts());
 }
