@@ -98,7 +98,7 @@ impl Setup {
         rate_limited: false,
         undo: false,
         acks: AckPolicy::Immediate,
-        receive_buffer: 64 << 20,
+        receive_buffer: 4 << 20,
     };
 }
 

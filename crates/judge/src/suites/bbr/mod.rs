@@ -18,8 +18,12 @@ use windlass_tcp::config::AckPolicy;
 use {crate::Engine, std::sync::Arc, windlass_tcp::cc::Bbr3};
 
 const BBR3: Concerns = Concerns::Controllers(&["bbr3"]);
-const SETUP: Setup =
-    Setup { undo: true, acks: AckPolicy::Delayed { max: Span::from_millis(40) }, ..Setup::DEFAULT };
+const SETUP: Setup = Setup {
+    undo: true,
+    acks: AckPolicy::Delayed { max: Span::from_millis(40) },
+    receive_buffer: 64 << 20,
+    ..Setup::DEFAULT
+};
 
 /// BBR.state as the variable `state` has it.
 const STARTUP: f64 = 0.0;

@@ -48,6 +48,7 @@ suite!("rfc5681", "TCP congestion control", include_str!("coverage.toml"), tests
     a_timeout_sends_one_segment: timeout::LOSS_WINDOW,
     slow_start_after_a_timeout: timeout::SLOW_START,
     ssthresh_after_a_timeout: timeout::SSTHRESH,
+    ssthresh_is_two_segments_at_least: timeout::LEAST,
     ssthresh_is_held_on_a_repeated_timeout: timeout::HELD,
     rto_doubles: timer::DOUBLES_EACH_TIME,
     rto_is_a_second_at_least: timer::FLOOR,

@@ -95,6 +95,24 @@ pub(super) const SSTHRESH: Case = Case {
     ..CASE
 };
 
+pub(super) const LEAST: Case = Case {
+    name: "ssthresh-is-two-segments-at-least",
+    clause: clause("3.1", Level::Rule),
+    concerns: RENO,
+    demanded: "after the timeout of three segments, slow start goes on to two",
+    program: |_, bed| {
+        bed.grow_and_drain(16)?;
+        bed.lose_until_copy(0);
+        bed.write_segments(3);
+        let first = bed.await_resent()?;
+        bed.run_for(ROUND + ROUND / 2);
+        // Half of three segments would add two thirds of one to the first.
+        let sent = bed.wire().data_since(first.at).count() - 1;
+        bed.expect("segments in the round trip after the timeout's", sent as f64, 2.0..=2.0)
+    },
+    ..CASE
+};
+
 pub(super) const HELD: Case = Case {
     name: "ssthresh-is-held-on-a-repeated-timeout",
     clause: clause("3.1", Level::Rule),
