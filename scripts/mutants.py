@@ -62,6 +62,8 @@ import tomllib
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORK = ROOT / "target" / "mutants"
 KEYS = {"name", "file", "search", "replace", "test", "build", "caught_by", "survives"}
+# A function, or a line of `suite!`, which makes a test of each case of the judge.
+TEST_NAME = re.compile(r"(?:\b(?:fn|def) |^ +)(\w+)(?:\(|: [\w:]+,$)", re.MULTILINE)
 FAILED_TEST = re.compile(r"^test (\S+) \.\.\. FAILED$", re.MULTILINE)
 PASSED_TEST = re.compile(r"^test (\S+) \.\.\. ok$", re.MULTILINE)
 # With --quiet, and for the suites of Python.
@@ -245,7 +247,7 @@ def check_matches(mutants: list[Mutant]) -> None:
         function
         for name in sources
         if (ROOT / name).is_file()
-        for function in re.findall(r"\b(?:fn|def) (\w+)\(", (ROOT / name).read_text())
+        for function in TEST_NAME.findall((ROOT / name).read_text())
     }
     for mutant in mutants:
         try:

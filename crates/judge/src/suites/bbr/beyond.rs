@@ -81,23 +81,22 @@ pub(crate) const HEADROOM: Case = Case {
     name: "cruise-leaves-headroom",
     clause: clause("Bounding cwnd Based on Recent Congestion"),
     path: SHALLOW,
-    observed: &["state", "inflight_longterm"],
-    demanded: "in ProbeBW_CRUISE the flight is 0.85 of inflight_longterm at most",
+    observed: &["state", "inflight_longterm", "cwnd"],
+    demanded: "in ProbeBW_CRUISE the window is 0.85 of inflight_longterm at most",
     program: |_, bed| {
         let bounded = |bed: &Bed| bed.get("inflight_longterm").is_finite();
         demand!(bed.run_until(Span::from_secs(20), bounded), "no bound is set");
         reach(bed, UP)?;
         reach(bed, CRUISE)?;
-        // A round trip, in which the flight falls to the window.
         bed.run_for(Span::from_millis(50));
         let mut most = 0.0_f64;
         bed.run_until(Span::from_secs(5), |bed| {
             if bed.get("state") == CRUISE {
-                most = most.max(bed.flight() / bed.get("inflight_longterm"));
+                most = most.max(bed.get("cwnd") / bed.get("inflight_longterm"));
             }
             bed.get("state") != CRUISE
         });
-        bed.expect("the flight by the bound", most, 0.3..=0.86)
+        bed.expect("the window by the bound", most, 0.3..=0.86)
     },
     ..BASE
 };
