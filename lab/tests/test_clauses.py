@@ -87,5 +87,5 @@ def test_a_suite_for_variables_that_python_has_not(
 def test_mistakes_are_named(reno: Path, tmp_path: Path) -> None:
     with pytest.raises(LabError, match="expected one of"):
         judge(Controller, suites=["rfc568"])
-    assert main(["judge", f"{reno}:Nobody"]) == 2
+    assert main(["judge", f"{reno}:Absent"]) == 2
     assert main(["judge", str(tmp_path / "absent.py")]) == 2

@@ -42,10 +42,10 @@ pub fn interface(out: &mut Vec<u8>, name: &str, snap_len: u32) {
     });
 }
 
-/// A packet of the first interface.
+/// A packet of the first interface of a capture.
 #[derive(Copy, Clone, Debug)]
 pub struct Captured<'a> {
-/// A packet of the first interface of a capture.
+    /// When it passed.
     pub at: Time,
     /// Whether it comes in; otherwise it goes out.
     pub inbound: bool,
