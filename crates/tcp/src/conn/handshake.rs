@@ -115,11 +115,12 @@ impl Connection {
         if self.timers.retries > 0 {
             self.rtt.restart_after_lost_syn();
             // RFC 5681 §3.1: after a lost SYN or SYN-ACK the initial window is one segment. A controller that paces
-            // may ignore a restart, so it begins anew.
+            // may ignore a restart, so it begins anew; one with an initial window of its own heeds a restart alone.
             let mss = self.agreed.mss;
             let initial_window = u64::from(mss);
             let params = Params { initial_window, ..controller_params(&self.config, mss) };
             self.congestion = CachedController::of(&self.config, &params);
+            self.congestion.on_idle_restart(initial_window);
         }
         self.timers.retries = 0;
         self.timers.retransmit = Deadline::NEVER;

@@ -10,7 +10,7 @@ mod window;
 
 use super::{
     Ack, Congestion, CongestionCause, Controller, ControllerFactory, Delivery, Lost, Marks, Params,
-    RepairEnd, Sent, TRACE_VALUES,
+    RepairEnd, Sent, Start, TRACE_VALUES,
 };
 use crate::ecn_echo::EcnEcho;
 use alloc::boxed::Box;
@@ -82,6 +82,8 @@ struct PragueController {
     now: Time,
     /// Bytes delivered on the connection.
     delivered: u64,
+    /// Without SACK losses are reported one a round trip, and before any delivery.
+    has_sack: bool,
     /// When a loss halved the window last.
     halved_at: Option<Time>,
     classic: Option<ClassicQueue>,
@@ -97,6 +99,7 @@ impl PragueController {
             news: News::default(),
             now: Time::ZERO,
             delivered: 0,
+            has_sack: true,
             halved_at: None,
             classic: prague.classic_fallback.then(ClassicQueue::default),
         }
@@ -235,10 +238,15 @@ impl Controller for PragueController {
         true
     }
 
+    fn on_start(&mut self, start: &Start) {
+        self.has_sack = start.has_sack;
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         self.now = sent.now;
-        // A duplicate ACK without SACK, and RACK's timer, report a loss and no delivery (RFC 5681 §3.2).
-        if sent.is_retransmission && core::mem::take(&mut self.news.is_lost) {
+        // A duplicate ACK without SACK reports a loss and no delivery (RFC 5681 §3.2).
+        let is_repair = sent.is_retransmission && !self.has_sack;
+        if is_repair && core::mem::take(&mut self.news.is_lost) {
             self.reduce_by_loss();
             if let Some(srtt) = self.round_trips.smoothed() {
                 self.window.end_update(srtt);
@@ -246,10 +254,11 @@ impl Controller for PragueController {
         }
     }
 
-    /// Data sent before the last halving is of the same window, when its loss is found later than a round trip after
-    /// the first one, too (RFC 6582 §3.2).
+    /// Without SACK data sent before the last halving is of the same window, when its loss is found later than a round
+    /// trip after the first one, too (RFC 6582 §3.2).
     fn on_lost(&mut self, lost: &Lost) {
-        self.news.is_lost |= self.halved_at.is_none_or(|halved| lost.sent >= halved);
+        let is_of_another = self.halved_at.is_none_or(|halved| lost.sent >= halved);
+        self.news.is_lost |= self.has_sack || is_of_another;
     }
 
     /// The steps of `PragueCC::ACKReceived`, in its order.

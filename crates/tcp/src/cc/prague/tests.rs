@@ -21,6 +21,12 @@ impl Path {
         Path::of(Prague::default(), rtt_ms, segments)
     }
 
+    fn without_sack(rtt_ms: u64, segments: f64) -> Path {
+        let mut path = Path::new(rtt_ms, segments);
+        path.prague.on_start(&Start { now: path.now, smoothed_rtt: None, has_sack: false });
+        path
+    }
+
     fn of(prague: Prague, rtt_ms: u64, segments: f64) -> Path {
         let initial_window = (segments * f64::from(MSS)) as u64;
         let params = Params { initial_window, initial_ssthresh: 0, ..params() };
@@ -178,7 +184,7 @@ fn a_loss_halves_once_in_a_virtual_rtt_and_stops_growth_meanwhile() {
 /// As duplicate ACKs without SACK do.
 #[test]
 fn a_loss_without_a_delivery_halves_when_the_retransmission_leaves() {
-    let mut path = Path::new(100, 20.0);
+    let mut path = Path::without_sack(100, 20.0);
     let before = path.segments();
     let (cause, cwnd) = (CongestionCause::FastRetransmit, path.prague.cwnd());
     path.prague.on_congestion(&Congestion::new(path.now, cause, cwnd));
@@ -201,7 +207,7 @@ fn a_loss_without_a_delivery_halves_when_the_retransmission_leaves() {
 /// Without SACK each partial ACK shows another loss of the window, a round trip after the last one.
 #[test]
 fn losses_of_one_window_halve_once_whenever_they_are_found() {
-    let mut path = Path::new(100, 20.0);
+    let mut path = Path::without_sack(100, 20.0);
     path.lose();
     let halved = path.segments();
     path.acks(Span::from_millis(150), |_| false);
