@@ -9,6 +9,7 @@ use windlass_base::Time;
 use windlass_base::suggest::did_you_mean;
 use windlass_judge::suites::{self, SUITES, Suite};
 use windlass_judge::{Case, Engine, Sender, Setup, Subject};
+use windlass_tcp::Profile;
 
 /// The verdict of each case, as JSON. `concerns` is the name of a controller, whose cases are those of this
 /// one too. Without `suites` every case that concerns it is judged, otherwise all of these suites.
@@ -26,7 +27,8 @@ pub(crate) fn judge(
 ) -> PyResult<String> {
     let factory = PythonFactory::new(class)?;
     let (name, concerns) = (name.to_owned(), concerns.to_owned());
-    let engine = Engine::new(Arc::new(factory.clone()));
+    // The options of the RFCs, not Linux's, which deviate on purpose in places.
+    let engine = Engine::new(Arc::new(factory.clone())).with_profile(Profile::Rfc5681);
     let subject = PythonSubject { engine, name, concerns };
     let mut verdicts = Vec::new();
     for (suite, case) in chosen(&subject, &suites).map_err(PyValueError::new_err)? {

@@ -88,29 +88,48 @@ class Environments:
         """The summary of a member's run so far as JSON, which ends it."""
 
 class Params:
-    mss: int
-    initial_window: int
-    initial_ssthresh: float
-    least_window: int
-    abe: bool
+    @property
+    def mss(self) -> int: ...
+    @property
+    def initial_window(self) -> int: ...
+    @property
+    def initial_ssthresh(self) -> float: ...
+    @property
+    def least_window(self) -> int: ...
+    @property
+    def abe(self) -> bool: ...
 
 class Ack:
-    now: float
-    bytes_acked: int
-    credit: int
-    rtt: float | None
-    smoothed_rtt: float
-    min_rtt: float | None
-    in_flight: int
-    acked_total: int
-    sent_total: int
+    @property
+    def now(self) -> float: ...
+    @property
+    def bytes_acked(self) -> int: ...
+    @property
+    def credit(self) -> int: ...
+    @property
+    def rtt(self) -> float | None: ...
+    @property
+    def smoothed_rtt(self) -> float: ...
+    @property
+    def min_rtt(self) -> float | None: ...
+    @property
+    def in_flight(self) -> int: ...
+    @property
+    def acked_total(self) -> int: ...
+    @property
+    def sent_total(self) -> int: ...
 
 class Congestion:
-    now: float
-    cause: str
-    window: float
-    hold_ssthresh: bool
-    smoothed_rtt: float
+    @property
+    def now(self) -> float: ...
+    @property
+    def cause(self) -> str: ...
+    @property
+    def window(self) -> float: ...
+    @property
+    def hold_ssthresh(self) -> bool: ...
+    @property
+    def smoothed_rtt(self) -> float: ...
 
 def judge(controller: type, name: str, concerns: str, suites: list[str]) -> str:
     """The verdict of each case as JSON. Raises `ValueError` for an unknown suite, and what the
