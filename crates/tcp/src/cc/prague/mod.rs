@@ -189,6 +189,13 @@ impl Controller for PragueController {
                 self.news.is_lost = true;
                 // The engine takes back its last reaction, which is not that of the loss before.
                 self.window.forget_undo();
+                // A duplicate ACK without SACK reports a loss and no delivery (RFC 5681 §3.2).
+                if !self.has_sack && core::mem::take(&mut self.news.is_lost) {
+                    self.reduce_by_loss();
+                    if let Some(srtt) = self.round_trips.smoothed() {
+                        self.window.end_update(srtt);
+                    }
+                }
             }
             CongestionCause::Timeout => {
                 (self.news.is_lost, self.hold) = (false, None);
@@ -244,14 +251,6 @@ impl Controller for PragueController {
 
     fn on_sent(&mut self, sent: &Sent) {
         self.now = sent.now;
-        // A duplicate ACK without SACK reports a loss and no delivery (RFC 5681 §3.2).
-        let is_repair = sent.is_retransmission && !self.has_sack;
-        if is_repair && core::mem::take(&mut self.news.is_lost) {
-            self.reduce_by_loss();
-            if let Some(srtt) = self.round_trips.smoothed() {
-                self.window.end_update(srtt);
-            }
-        }
     }
 
     /// Without SACK data sent before the last halving is of the same window, when its loss is found later than a round

@@ -183,22 +183,11 @@ fn a_loss_halves_once_in_a_virtual_rtt_and_stops_growth_meanwhile() {
 
 /// As duplicate ACKs without SACK do.
 #[test]
-fn a_loss_without_a_delivery_halves_when_the_retransmission_leaves() {
+fn a_loss_without_a_delivery_halves_at_once_and_once() {
     let mut path = Path::without_sack(100, 20.0);
     let before = path.segments();
     let (cause, cwnd) = (CongestionCause::FastRetransmit, path.prague.cwnd());
     path.prague.on_congestion(&Congestion::new(path.now, cause, cwnd));
-    let mut sent = Sent {
-        now: path.now,
-        bytes: SEGMENT,
-        in_flight: SEGMENT,
-        is_retransmission: false,
-        is_app_limited: false,
-    };
-    path.prague.on_sent(&sent);
-    assert_eq!(path.segments(), before, "new data");
-    sent.is_retransmission = true;
-    path.prague.on_sent(&sent);
     assert_near(path.segments(), before / 2.0, 0.01);
     path.ack(false);
     assert_near(path.segments(), before / 2.0, 0.01);
