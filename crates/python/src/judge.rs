@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use windlass_base::Time;
-use windlass_base::suggest::did_you_mean;
-use windlass_judge::suites::{self, SUITES, Suite};
+use windlass_judge::report::{Chosen, choose};
+use windlass_judge::suites::{self, Suite};
 use windlass_judge::{Case, Engine, Sender, Setup, Subject};
 use windlass_tcp::Profile;
 
@@ -30,8 +30,12 @@ pub(crate) fn judge(
     // The options of the RFCs, not Linux's, which deviate on purpose in places.
     let engine = Engine::new(Arc::new(factory.clone())).with_profile(Profile::Rfc5681);
     let subject = PythonSubject { engine, name, concerns };
+    let parse = |name: &String| {
+        suites::parse(name).map_err(|why| PyValueError::new_err(format!("suite {name:?}: {why}")))
+    };
+    let suites = suites.iter().map(parse).collect::<PyResult<Vec<_>>>()?;
     let mut verdicts = Vec::new();
-    for (suite, case) in chosen(&subject, &suites).map_err(PyValueError::new_err)? {
+    for Chosen { suite, case } in choose(&suites, Some(&subject.concerns), None) {
         verdicts.push(verdict(suite, case, &subject));
         if let Some(raised) = factory.take_raised() {
             return Err(raised);
@@ -61,26 +65,6 @@ impl Subject for PythonSubject {
     fn open(&self, setup: &Setup, now: Time) -> Result<Box<dyn Sender>, String> {
         self.engine.open(setup, now)
     }
-}
-
-type Chosen = Vec<(&'static Suite, &'static Case)>;
-
-fn chosen(subject: &PythonSubject, names: &[String]) -> Result<Chosen, String> {
-    let mut chosen = Vec::new();
-    if names.is_empty() {
-        for suite in SUITES.iter().copied() {
-            chosen.extend(suite.concerning(subject).map(|case| (suite, case)));
-        }
-    }
-    for name in names {
-        let Some(suite) = suites::by_name(name) else {
-            let known: Vec<&str> = SUITES.iter().map(|suite| suite.name).collect();
-            let expected = format!("expected one of {}", known.join(", "));
-            return Err(format!("suite {name:?}: {expected}{}", did_you_mean(name, &known)));
-        };
-        chosen.extend(suite.cases.iter().map(|case| (suite, case)));
-    }
-    Ok(chosen)
 }
 
 fn verdict(suite: &Suite, case: &Case, subject: &PythonSubject) -> Value {

@@ -21,6 +21,7 @@ mod transport;
 
 use crate::case::{Case, Clause};
 use crate::subject::Subject;
+use windlass_base::suggest::did_you_mean;
 
 /// The cases of one document.
 #[derive(Debug)]
@@ -56,6 +57,18 @@ pub const SUITES: &[&Suite] = &[
 /// The suite of that name.
 pub fn by_name(name: &str) -> Option<&'static Suite> {
     SUITES.iter().copied().find(|suite| suite.name == name)
+}
+
+/// The suite of that name, given by a user.
+///
+/// # Errors
+///
+/// No suite has the name: the names that there are, and the likeliest of them.
+pub fn parse(name: &str) -> Result<&'static Suite, String> {
+    by_name(name).ok_or_else(|| {
+        let names: Vec<&str> = SUITES.iter().map(|suite| suite.name).collect();
+        format!("expected one of {}{}", names.join(", "), did_you_mean(name, &names))
+    })
 }
 
 impl Suite {

@@ -7,7 +7,6 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
-use windlass_base::suggest::did_you_mean;
 use windlass_judge::suites::{self, SUITES, Suite};
 use windlass_tcp::Profile;
 
@@ -51,7 +50,7 @@ pub(crate) struct Judge {
     /// Judge by all cases of this suite, whether they concern the controller or not; may be given several times
     /// [default: the cases of all suites that concern it]
     #[arg(long = "suite", value_name = "NAME", hide_possible_values = true)]
-    #[arg(value_parser = Named::new(suite_names, parse_suite))]
+    #[arg(value_parser = Named::new(suite_names, suites::parse))]
     pub suites: Vec<&'static Suite>,
     /// Judge by cases with such a name alone; * and ? stand for other letters
     #[arg(long, value_name = "GLOB")]
@@ -131,12 +130,6 @@ impl fmt::Display for NamedKernel {
 
 fn suite_names() -> Vec<&'static str> {
     SUITES.iter().map(|suite| suite.name).collect()
-}
-
-fn parse_suite(text: &str) -> Result<&'static Suite, String> {
-    let names = suite_names();
-    let unknown = || format!("expected one of {}{}", names.join(", "), did_you_mean(text, &names));
-    suites::by_name(text).ok_or_else(unknown)
 }
 
 #[cfg(test)]
