@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use windlass_judge::Kernel;
-use windlass_link::linux::acquire_privilege;
+use windlass_namespace::acquire_privilege;
 
 /// The script that runs a command in the emulated machine, from the root of a checkout.
 const MACHINE: &str = "scripts/with-kernel";

@@ -35,7 +35,7 @@ pub(super) const CONTROLLER: Kind = Kind {
 pub(super) const QUEUE: Kind = Kind {
     what: "queue discipline",
     method: "queue",
-    uses: "`sim batch`, `link --aqm {{NAME}}` (real packets)",
+    uses: "`sim batch`, `link --aqm {{NAME}}` (real packets; feature `link`)",
     files: [
         ("scenario.toml", include_str!("queue/scenario.toml.in")),
         ("src/lib.rs", include_str!("queue/lib.rs.in")),
