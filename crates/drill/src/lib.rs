@@ -1,0 +1,7 @@
+//! Scripts in packetdrill's language, run against any TCP implementation.
+
+pub mod call;
+pub mod subject;
+
+pub use call::{Call, Fd, Outcome, Return};
+pub use subject::{Host, Setup, Subject, Unsupported};
