@@ -1,6 +1,8 @@
 //! Scripts in packetdrill's language, run against any TCP implementation.
 
 pub mod call;
+pub mod packet;
+pub mod script;
 pub mod subject;
 
 pub use call::{Call, Fd, Outcome, Return};
