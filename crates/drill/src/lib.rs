@@ -3,12 +3,14 @@
 pub mod call;
 mod constants;
 pub mod packet;
+mod run;
 pub mod script;
 mod settings;
 mod shell;
 pub mod subject;
 
 pub use call::{Call, Fd, Outcome, Return};
+pub use run::{Captured, Divergence, Entry, Line, Run, Side, Verdict, run};
 pub use settings::{Choice, IpVersion, Settings};
 pub use subject::{Host, Setup, Subject, Unsupported};
 
@@ -35,6 +37,7 @@ impl Plan {
             Ok(defined)
         })?;
         let settings = Settings::new(&script.options, choice)?;
+        run::check(&script)?;
         Ok(Plan { script, settings })
     }
 }

@@ -25,11 +25,6 @@ impl IpVersion {
     /// Every version, by its name in scripts.
     pub const NAMES: [(&'static str, IpVersion); 3] =
         [("ipv4", IpVersion::V4), ("ipv6", IpVersion::V6), ("ipv4-mapped-ipv6", IpVersion::Mapped)];
-
-    /// True where sockets are those of IPv6.
-    pub(crate) fn has_v6_sockets(self) -> bool {
-        self != IpVersion::V4
-    }
 }
 
 impl FromStr for IpVersion {

@@ -4,6 +4,7 @@ pub mod code;
 mod error;
 mod lexer;
 mod parser;
+mod print;
 mod tree;
 
 pub use error::{Error, Position};
