@@ -3,6 +3,8 @@
 pub mod call;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod linux;
+pub mod packet;
+pub mod script;
 pub mod subject;
 
 pub use call::{Call, Fd, Outcome, Return};
