@@ -4,6 +4,7 @@ use super::calls::Caller;
 use super::clock::Clock;
 use super::files::Files;
 use super::link::Link;
+use super::priority::Priority;
 use super::worker::Worker;
 use super::{info, shell, sysctl};
 use crate::call::{Call, Fd, Return};
@@ -27,6 +28,10 @@ pub(super) struct KernelHost {
     link: Link,
     worker: Worker,
     folder: PathBuf,
+    /// Kept for its drop.
+    _priority: Priority,
+    /// The script has begun: a call or a packet was there.
+    has_begun: bool,
     /// A call has begun and its end is not known yet.
     is_calling: bool,
     /// The end of a call, which nobody has asked for.
@@ -43,7 +48,27 @@ impl KernelHost {
         let (clock, files) = (Clock::start(), Files::default());
         let (worker, link) = Worker::start(setup, &files, clock)?;
         let folder = folder.to_owned();
-        Ok(KernelHost { clock, files, link, worker, folder, is_calling: false, end: None })
+        let mut host = KernelHost {
+            clock,
+            files,
+            link,
+            worker,
+            folder,
+            _priority: Priority::raise(),
+            has_begun: false,
+            is_calling: false,
+            end: None,
+        };
+        host.align();
+        Ok(host)
+    }
+
+    /// Before the script's first event: waits for a good time to begin.
+    fn align(&mut self) {
+        if !self.has_begun {
+            let begin = self.clock.next_after_tick();
+            while self.wait(begin) < begin {}
+        }
     }
 
     /// Sleeps until a packet or an end comes, or for `span`. Returns whether one came.
@@ -80,6 +105,7 @@ impl Host for KernelHost {
 
     /// The kernel has processed the packet when this returns, and its answers wait in the device.
     fn receive(&mut self, packet: &[u8]) {
+        self.has_begun = true;
         self.link.write(packet);
     }
 
@@ -90,7 +116,7 @@ impl Host for KernelHost {
 
     fn begin(&mut self, call: &Call) -> Result<(), Unsupported> {
         Caller::knows(call)?;
-        self.is_calling = true;
+        (self.has_begun, self.is_calling) = (true, true);
         self.end = self.worker.begin(call.clone());
         Ok(())
     }
@@ -102,11 +128,15 @@ impl Host for KernelHost {
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), Unsupported> {
-        sysctl::set(name, value, &self.worker.namespace())
+        let set = sysctl::set(name, value, &self.worker.namespace());
+        self.align();
+        set
     }
 
     fn shell(&mut self, command: &str) -> Result<(), Unsupported> {
-        shell::run(command, &self.worker.namespace(), &self.folder)
+        let done = shell::run(command, &self.worker.namespace(), &self.folder);
+        self.align();
+        done
     }
 
     fn info(&mut self, fd: Fd) -> Result<BTreeMap<String, i64>, Unsupported> {
@@ -118,7 +148,7 @@ impl Host for KernelHost {
 impl Drop for KernelHost {
     fn drop(&mut self) {
         // A connection that the script closed ends at its next timeout.
-        let _ = self.set("net.ipv4.tcp_orphan_retries", "1");
+        let _ = sysctl::set("net.ipv4.tcp_orphan_retries", "1", &self.worker.namespace());
         if self.is_calling && self.end.is_none() {
             self.files.interrupt();
             self.worker.wait_for_end(TimeSpec::milliseconds(PATIENCE_MS));

@@ -9,6 +9,7 @@ mod files;
 mod host;
 mod info;
 mod link;
+mod priority;
 mod shell;
 mod socket_address;
 mod sys;

@@ -176,6 +176,19 @@ pub(super) fn poll(fds: &[(RawFd, i16)], timeout_ms: i32) -> (Value, Vec<i16>) {
     (value(returned.into()), asked.iter().map(|entry| entry.revents).collect())
 }
 
+/// The calling thread's scheduling policy.
+pub(super) fn policy() -> i32 {
+    // SAFETY: it takes a number.
+    unsafe { libc::sched_getscheduler(0) }
+}
+
+/// Sets the calling thread's scheduling policy and priority.
+pub(super) fn set_policy(policy: i32, sched_priority: i32) -> Value {
+    let parameters = libc::sched_param { sched_priority };
+    // SAFETY: the parameters are readable.
+    value(unsafe { libc::sched_setscheduler(0, policy, from_ref(&parameters)) }.into())
+}
+
 /// `epoll_ctl`; the event's data is the descriptor.
 pub(super) fn epoll_control(epoll: RawFd, operation: i32, fd: RawFd, events: u32) -> Value {
     let mut event = libc::epoll_event { events, u64: fd as u64 };

@@ -4,6 +4,7 @@ use super::calls::Caller;
 use super::clock::Clock;
 use super::files::Files;
 use super::link::Link;
+use super::priority::Priority;
 use crate::call::{Call, Return};
 use crate::subject::Setup;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -56,6 +57,7 @@ impl Worker {
         let shared = Arc::new(Shared { bell, has_begun: AtomicBool::new(false) });
         let (theirs, setup, files) = (Arc::clone(&shared), setup.clone(), files.clone());
         thread::Builder::new().name("drill calls".into()).spawn(move || {
+            let _priority = Priority::raise();
             // The other end of the channel waits for it, and is gone only if the process ends.
             let _ = opened.send(open(&setup));
             work(Caller::new(&setup, files), &asked, &theirs, |answer| {
