@@ -64,13 +64,18 @@ impl Device {
 
     /// The same with the offloads of a usual Ethernet card, as packetdrill's device has them: checksums, and the
     /// segmentation of TCP, also of segments with CWR; none of UDP's. Packets are as with
-    /// [`Device::create_with_offloads`].
+    /// [`Device::create_with_offloads`]. The queue before it is a FIFO, which does not pace whatever the system's
+    /// default is.
     ///
     /// # Errors
     ///
     /// As [`Device::create`].
     pub fn create_as_ethernet(config: &DeviceConfig) -> io::Result<Device> {
         let device = Device::create_with_offloads(config)?;
+        let name = device.tun.name()?;
+        config
+            .namespace
+            .within(|| Netlink::open()?.set_queue(if_nametoindex(name.as_str())?, "pfifo"))??;
         offer_offloads(&device, libc::TUN_F_CSUM | TUN_F_TSO | libc::TUN_F_TSO_ECN)?;
         Ok(device)
     }

@@ -133,7 +133,7 @@ impl Host for KernelHost {
         set
     }
 
-    fn shell(&mut self, command: &str) -> Result<(), Unsupported> {
+    fn shell(&mut self, command: &str) -> Result<i32, Unsupported> {
         let done = shell::run(command, &self.worker.namespace(), &self.folder);
         self.align();
         done

@@ -10,16 +10,22 @@ use windlass_namespace::Namespace;
 /// Where Debian keeps `tc`, `ethtool` and `sysctl`, which is not in everyone's PATH.
 const FURTHER_FOLDERS: &str = "/usr/sbin:/sbin";
 
-/// Runs a command by the shell, in a namespace and a folder.
+/// The shell's exit status where a program is missing.
+const MISSING: i32 = 127;
+
+/// Runs commands by the shell, in a namespace and a folder; returns their exit status.
 ///
 /// # Errors
 ///
-/// There is no shell, or the command failed: the reason has the last line of its complaint.
-pub(super) fn run(command: &str, namespace: &Namespace, folder: &Path) -> Result<(), Unsupported> {
+/// There is no shell, or one of the programs is missing: the reason has the shell's complaint.
+pub(super) fn run(command: &str, namespace: &Namespace, folder: &Path) -> Result<i32, Unsupported> {
     let failed = |why: String| Unsupported(format!("`{command}`: {why}"));
     let output = namespace.within(|| shell(command, folder).output()).and_then(|output| output);
     let output = output.map_err(|error| failed(error.to_string()))?;
-    if output.status.success() { Ok(()) } else { Err(failed(reason(&output))) }
+    match output.status.code() {
+        Some(status) if status != MISSING => Ok(status),
+        _ => Err(failed(reason(&output))),
+    }
 }
 
 fn shell(command: &str, folder: &Path) -> Command {

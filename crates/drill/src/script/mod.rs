@@ -8,6 +8,7 @@ mod tree;
 
 pub use error::{Error, Position};
 pub use parser::parse;
+pub(crate) use parser::{own_definitions, parse_with};
 pub use tree::{
     Action, Body, CallSpec, Commands, Direction, Echoed, Event, Expression, Field, IcmpSpec,
     IpSpec, PacketSpec, Script, ScriptOption, TcpSpec, Tos, When,
