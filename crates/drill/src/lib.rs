@@ -2,6 +2,8 @@
 
 pub mod call;
 mod constants;
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+mod linux;
 pub mod packet;
 mod run;
 pub mod script;
@@ -10,6 +12,8 @@ mod shell;
 pub mod subject;
 
 pub use call::{Call, Fd, Outcome, Return};
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+pub use linux::Kernel;
 pub use run::{Captured, Divergence, Entry, Line, Run, Side, Verdict, run};
 pub use settings::{Choice, IpVersion, Settings};
 pub use subject::{Host, Setup, Subject, Unsupported};
