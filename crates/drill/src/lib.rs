@@ -5,6 +5,7 @@ mod constants;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod linux;
 pub mod packet;
+pub mod report;
 mod run;
 pub mod script;
 mod settings;
