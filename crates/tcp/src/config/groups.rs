@@ -2,8 +2,8 @@
 //! [`Profile::Rfc5681`](super::Profile::Rfc5681).
 
 use super::{
-    AckPolicy, Clock, EcnEcho, Growth, KeepAlive, ReductionBase, RtoConfig, RtoFloor, RtoRule,
-    RttSampling,
+    AckPolicy, Clock, EcnEcho, Growth, KeepAlive, OptionUse, ReductionBase, RtoConfig, RtoFloor,
+    RtoRule, RttSampling,
 };
 use windlass_base::Span;
 
@@ -208,6 +208,35 @@ impl Default for EcnConfig {
             abe: false,
             prr: false,
             hold_after_cut: false,
+        }
+    }
+}
+
+/// Accurate ECN (RFC 9768), with [`EcnEcho::Accurate`]: what the RFC leaves to implementations.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AccEcnConfig {
+    /// The segments that carry the option.
+    pub option: OptionUse,
+    /// So many losses in a row of segments with the option, as far as repeated data shows them, end its use
+    /// (RFC 9768 §3.2.3.2.2). Linux: 2. 0 counts as 1.
+    pub option_losses: u8,
+    /// Pure ACKs, FINs, probes and retransmissions are ECN-capable like data, as RFC 8311 §4.3 permits to experiments
+    /// and Linux does. SYNs and SYN-ACKs are not.
+    pub ect_on_all: bool,
+    /// An ACK of many segments whose ACE field may have wrapped is taken not to have, if the peer acknowledges more than
+    /// four segments at a time on average (Linux). Without it, it has wrapped as often as it can have (RFC 9768
+    /// §3.2.2.5.2).
+    pub wraps_by_ack_ratio: bool,
+}
+
+impl Default for AccEcnConfig {
+    fn default() -> AccEcnConfig {
+        AccEcnConfig {
+            option: OptionUse::AfterChange,
+            option_losses: 3,
+            ect_on_all: false,
+            wraps_by_ack_ratio: false,
         }
     }
 }

@@ -1,6 +1,6 @@
 use super::{
-    AckConfig, AckPolicy, BufferConfig, Clock, Config, EcnConfig, ExtensionConfig, Growth,
-    GrowthConfig, RecoveryConfig, ReductionBase, RtoConfig, RtoFloor, RtoRule, RttSampling,
+    AccEcnConfig, AckConfig, AckPolicy, BufferConfig, Clock, Config, EcnConfig, ExtensionConfig,
+    Growth, GrowthConfig, RecoveryConfig, ReductionBase, RtoConfig, RtoFloor, RtoRule, RttSampling,
     SendConfig, TimerConfig, WindowConfig,
 };
 use crate::cc::{self, ControllerFactory, Cubic, HyStart};
@@ -50,6 +50,10 @@ use windlass_base::Span;
 /// | `ecn.abe` | false | false | false | false | false |
 /// | `ecn.prr` | false | false | false | false | false |
 /// | `ecn.hold_after_cut` | false | false | false | false | true |
+/// | `accecn.option` | AfterChange | AfterChange | AfterChange | AfterChange | AfterChange |
+/// | `accecn.option_losses` | 3 | 3 | 3 | 3 | 3 |
+/// | `accecn.ect_on_all` | false | false | false | false | false |
+/// | `accecn.wraps_by_ack_ratio` | false | false | false | false | false |
 /// | `acks.policy` | Immediate | Delayed (max 200ms) | Delayed (max 200ms) | Delayed (max 200ms) | Delayed (max 40ms) |
 /// | `acks.marks_at_once` | false | false | false | false | true |
 /// | `sending.nagle` | false | true | true | true | true |
@@ -146,6 +150,7 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         recovery: RecoveryConfig::default(),
         timers: TimerConfig::default(),
         ecn: EcnConfig::default(),
+        accecn: AccEcnConfig::default(),
         acks: AckConfig::default(),
         sending: SendConfig::default(),
         extensions: ExtensionConfig::default(),

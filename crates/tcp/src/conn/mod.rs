@@ -16,6 +16,7 @@ mod events;
 mod frto;
 mod handshake;
 mod hot_options;
+mod inspect;
 mod pacing;
 mod rack;
 mod rates;
@@ -34,6 +35,7 @@ mod validate;
 
 pub use crate::state::State;
 pub use events::{Error, Event};
+pub use inspect::CongestionState;
 pub use run::{Accepted, Run};
 
 use crate::accecn::AccEcn;

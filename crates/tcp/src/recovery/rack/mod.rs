@@ -161,6 +161,11 @@ impl Rack {
         self.lost_bytes
     }
 
+    /// Bytes retransmitted, and neither delivered nor lost again.
+    pub(crate) fn copied_bytes(&self) -> u64 {
+        self.again.iter().map(|copy| copy.range.end - copy.range.start).sum()
+    }
+
     /// Records that `part` is newly delivered. True if it counted as lost and was not retransmitted
     /// yet.
     pub(crate) fn delivered(&mut self, now: Time, part: Range<u64>, timing: &Timing) -> bool {
