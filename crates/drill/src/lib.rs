@@ -1,6 +1,7 @@
 //! Scripts in packetdrill's language, run against any TCP implementation.
 
 pub mod call;
+pub mod engine;
 pub mod packet;
 pub mod script;
 pub mod subject;

@@ -89,8 +89,7 @@ fn packets_have_all_their_fields() {
 
 #[test]
 fn options_have_their_parts() {
-    let options =
-        tcp("0 > . 1:1(0) <ECN e1b 1 ceb 0 e0b 5 ,nop, sack 1:2 3:4, nop,nop>").options;
+    let options = tcp("0 > . 1:1(0) <ECN e1b 1 ceb 0 e0b 5 ,nop, sack 1:2 3:4, nop,nop>").options;
     let expected = [
         TcpOption::AccEcn { ect1_first: true, counters: vec![1, 0, 5] },
         TcpOption::Nop,
