@@ -42,6 +42,7 @@ pub(super) fn config(settings: &Settings, options: &Options, role: Role, mss: u1
     set_timers(&mut config, settings, options, role);
     config.window.idle_restart = settings.restart_after_idle != 0;
     config.acks.policy = AckPolicy::Linux { max: DELAY };
+    config.acks.delays_fin = true;
     config.sending.nagle = !options.nodelay;
     config.buffers.send = SEND_BUFFER;
     config.buffers.receive = options.window_scale_base(settings);
@@ -93,8 +94,13 @@ fn set_timers(config: &mut Config, settings: &Settings, options: &Options, role:
     timers.rto.min = Span::from_micros(settings.rto_min_us.unsigned_abs());
     timers.rto.max = Span::from_millis(settings.rto_max_ms.unsigned_abs());
     timers.max_retries = number(settings.retries);
+    timers.linear_syn_timeouts = number(settings.linear_syn_timeouts);
     timers.max_syn_retries = match role {
-        Role::Active => options.syn_retries.unwrap_or(number(settings.syn_retries)),
+        // Linux counts the timeouts without back-off beside those of `tcp_syn_retries`.
+        Role::Active => {
+            let backed_off = options.syn_retries.unwrap_or(number(settings.syn_retries));
+            backed_off.saturating_add(timers.linear_syn_timeouts)
+        }
         Role::Passive => options.syn_retries.unwrap_or(number(settings.synack_retries)),
     };
     timers.keep_alive = options.keep_alive.then(|| KeepAlive {

@@ -1,6 +1,6 @@
 //! `struct tcp_info` of a connection, by Linux's names.
 //!
-//! A field that the engine has no state for is left out: `tcpi_reordering`, as the engine has no degree of reordering.
+//! A field that the engine has no state for is left out, so that a script which asserts on it is not run.
 
 use super::link::Link;
 use super::machine::Machine;
@@ -14,6 +14,9 @@ use windlass_tcp::{CongestionState, State};
 
 /// The threshold that Linux shows where there is none (TCP_INFINITE_SSTHRESH).
 const NO_THRESHOLD: i64 = 0x7fff_ffff;
+
+/// The degree of reordering that Linux begins with (`tcp_reordering`).
+const REORDERING_MIN: i64 = 3;
 
 type Fields = BTreeMap<String, i64>;
 
@@ -60,6 +63,7 @@ fn of_connection(fields: &mut Fields, link: &Link) {
         u64::MAX => NO_THRESHOLD,
         bytes => (bytes / mss) as i64,
     };
+    let reordering = segments(connection.reordering_distance());
     put(
         fields,
         &[
@@ -73,6 +77,7 @@ fn of_connection(fields: &mut Fields, link: &Link) {
             ("tcpi_sacked", segments(connection.sacked_bytes())),
             ("tcpi_lost", segments(connection.lost_bytes())),
             ("tcpi_retrans", segments(connection.retransmitted_bytes())),
+            ("tcpi_reordering", reordering.max(REORDERING_MIN)),
             ("tcpi_snd_cwnd", (connection.cwnd() as u64 / mss) as i64),
             ("tcpi_snd_ssthresh", threshold),
         ],

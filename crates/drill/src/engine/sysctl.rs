@@ -25,7 +25,7 @@ pub(super) struct Settings {
     pub(super) synack_retries: i64,
     pub(super) retries: i64,
     pub(super) min_segments: i64,
-    pub(super) invalid_ratelimit_ms: i64,
+    pub(super) linear_syn_timeouts: i64,
     pub(super) rto_min_us: i64,
     pub(super) rto_max_ms: i64,
     pub(super) fin_timeout_s: i64,
@@ -56,7 +56,7 @@ impl Default for Settings {
             synack_retries: 5,
             retries: 15,
             min_segments: 2,
-            invalid_ratelimit_ms: 500,
+            linear_syn_timeouts: 4,
             rto_min_us: 200_000,
             rto_max_ms: 120_000,
             fin_timeout_s: 60,
@@ -107,8 +107,6 @@ const fn row(
     Row { name, linux, scripts, meaning, effect }
 }
 
-const ANY: std::ops::RangeInclusive<i64> = 0..=i64::MAX;
-
 use Effect::{Controller, Nothing, Number, Only, Three};
 
 /// Every variable that the engine knows.
@@ -139,7 +137,7 @@ pub static ROWS: &[Row] = &[
         "the most is the send buffer of a socket without SO_SNDBUF, as Linux's grows to it"),
     row("tcp_syn_retries", "6", "5", Number(|s| &mut s.syn_retries, 0..=127), "`timers.max_syn_retries` of an active open"),
     row("tcp_synack_retries", "5", "5", Number(|s| &mut s.synack_retries, 0..=255), "`timers.max_syn_retries` of a passive open"),
-    row("tcp_syn_linear_timeouts", "4", "", Nothing, "accepted; 4 SYNs leave after 1 s each before the back-off begins, in Linux as here"),
+    row("tcp_syn_linear_timeouts", "4", "", Number(|s| &mut s.linear_syn_timeouts, 0..=127), "`timers.linear_syn_timeouts`"),
     row("tcp_retries2", "15", "", Number(|s| &mut s.retries, 0..=255), "`timers.max_retries`"),
     row("tcp_min_tso_segs", "2", "", Number(|s| &mut s.min_segments, 1..=44), "the least full segments that leave in one packet, as of a network card that splits them"),
     row("tcp_tso_win_divisor", "3", "3", Nothing, "accepted, no effect: the engine sends what the window allows, and does not wait for larger packets"),
@@ -148,7 +146,7 @@ pub static ROWS: &[Row] = &[
     row("tcp_notsent_lowat", "4294967295", "4294967295", Nothing, "accepted, no effect"),
     row("tcp_moderate_rcvbuf", "1", "", Nothing, "accepted, no effect: no auto-tuning"),
     row("tcp_shrink_window", "0", "", Only(&["0"]), "the right edge never moves back (RFC 9293 section 3.8.6)"),
-    row("tcp_invalid_ratelimit", "500", "", Number(|s| &mut s.invalid_ratelimit_ms, ANY), "0: no limit of challenge ACKs; otherwise the engine's own limit (RFC 5961 section 7). `acks.challenge_limit`"),
+    row("tcp_invalid_ratelimit", "500", "", Nothing, "accepted, no effect: at most ten challenge ACKs in five seconds (RFC 5961 section 7)"),
     row("tcp_challenge_ack_limit", "2147483647", "", Nothing, "accepted, no effect"),
     row("tcp_rto_min_us", "200000", "", Number(|s| &mut s.rto_min_us, 1..=i64::MAX), "`timers.rto.min`"),
     row("tcp_rto_max_ms", "120000", "", Number(|s| &mut s.rto_max_ms, 1000..=120_000), "`timers.rto.max`"),

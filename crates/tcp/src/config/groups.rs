@@ -140,6 +140,9 @@ pub struct TimerConfig {
     pub max_retries: u32,
     /// Retransmissions of a SYN before the connection fails.
     pub max_syn_retries: u32,
+    /// The first timeouts of a SYN, so many of them, do not double the RTO, as RFC 6298 §5.5 has it. Linux: 4
+    /// (`net.ipv4.tcp_syn_linear_timeouts`).
+    pub linear_syn_timeouts: u32,
     /// Probes on an idle connection; `None` for no probes.
     pub keep_alive: Option<KeepAlive>,
     /// Length of TIME-WAIT (2 MSL, RFC 9293 §3.4.2).
@@ -160,6 +163,7 @@ impl Default for TimerConfig {
             },
             max_retries: 15,
             max_syn_retries: 6,
+            linear_syn_timeouts: 0,
             keep_alive: None,
             time_wait: Span::from_secs(60),
         }
@@ -250,6 +254,9 @@ pub struct AckConfig {
     /// Data with CE or CWR is acknowledged at once, because the sender's window may be too small for
     /// a second segment to follow. [`AckPolicy::Linux`] says which.
     pub marks_at_once: bool,
+    /// With [`AckPolicy::Linux`]: the ACK of the peer's FIN waits as that of data does, if data has arrived before. The
+    /// application is likely to close, too, and its FIN carries the ACK.
+    pub delays_fin: bool,
 }
 
 impl Default for AckConfig {
@@ -257,6 +264,7 @@ impl Default for AckConfig {
         AckConfig {
             policy: AckPolicy::Delayed { max: Span::from_millis(200) },
             marks_at_once: false,
+            delays_fin: false,
         }
     }
 }

@@ -130,9 +130,8 @@ impl Connection {
             state.owes_option = false;
             // RFC 9768 §3.1.5: the peer may not have entered AccECN mode.
             state.sends_ect &= ace(segment.flags) != 0;
-        } else if segment.flags.contains(Flags::ACK)
-            && mode_of_syn_ack(segment.flags) == Mode::Accurate
-        {
+        } else if segment.flags.contains(Flags::ACK) {
+            // RFC 9768 §3.1.5: the flags of a SYN-ACK that comes late are ignored, its codepoint is fed back.
             // In a simultaneous open the peer may count ACE already, so the field stays a counter.
             state.owes_handshake = !begins && self.tx.una <= 1;
             state.take_syn_ack(codepoint);

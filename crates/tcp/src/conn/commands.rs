@@ -6,7 +6,7 @@ use super::{Connection, Error, Event, Run, State, controller_params};
 use crate::cc::ControllerFactory;
 use crate::config::OptionUse;
 use crate::deadline::Deadline;
-use crate::{Flags, Segment, SeqNumber};
+use crate::{Flags, Options, Segment, SeqNumber, Timestamps};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use windlass_base::Time;
@@ -117,6 +117,11 @@ impl Connection {
                 seq: self.tx.isn.at(position),
                 ack: self.rx.isn.at(self.rx.reassembly.nxt()),
                 flags: Flags::RST | Flags::ACK,
+                // RFC 7323 §3.2: TSopt should be sent in an RST. It gets its value when it leaves.
+                options: Options {
+                    timestamps: self.agreed.timestamps.then(Timestamps::default),
+                    ..Options::default()
+                },
                 ..Segment::default()
             }));
         }

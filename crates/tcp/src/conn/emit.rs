@@ -68,7 +68,7 @@ impl Connection {
         }
     }
 
-    fn timestamps(&self, now: Time) -> Timestamps {
+    pub(super) fn timestamps(&self, now: Time) -> Timestamps {
         Timestamps { value: timestamp(now), echo_reply: self.rx.ts_recent.unwrap_or(0) }
     }
 

@@ -70,6 +70,12 @@ impl Connection {
         self.recovery.rack.copied_bytes()
     }
 
+    /// The largest distance by which data that was not lost arrived late: from its beginning to the end of the furthest
+    /// data that arrived before it, in bytes. Zero without RACK, which alone looks for it.
+    pub fn reordering_distance(&self) -> u64 {
+        self.recovery.rack.window.distance()
+    }
+
     /// Retransmissions by timeouts, or probes, that nothing has answered yet.
     pub fn unanswered(&self) -> u32 {
         self.timers.retries

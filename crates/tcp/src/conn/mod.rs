@@ -466,6 +466,7 @@ impl Connection {
         } else if !self.acknowledge(now, segment, start) {
             return Accepted::default();
         }
+        self.remember_timestamp(now, segment, start);
         if accurate {
             self.count_arrival(segment, ecn);
         }
