@@ -84,13 +84,14 @@ pub trait Host: fmt::Debug {
     /// It lacks the variable, or does not have this value.
     fn set(&mut self, sysctl: &str, value: &str) -> Result<(), Unsupported>;
 
-    /// Runs a command of the script that is none of [`set`](Host::set).
+    /// Runs shell commands of the script that are none of [`set`](Host::set), and returns their exit status; 0 is
+    /// success.
     ///
     /// # Errors
     ///
-    /// It has no shell, or the command failed.
-    fn shell(&mut self, command: &str) -> Result<(), Unsupported> {
-        Err(Unsupported(format!("it has no shell for `{command}`")))
+    /// It has no shell.
+    fn shell(&mut self, commands: &str) -> Result<i32, Unsupported> {
+        Err(Unsupported(format!("it has no shell for `{commands}`")))
     }
 
     /// The fields of `struct tcp_info` by their names (`tcpi_snd_cwnd`), as Linux counts them, and those of the

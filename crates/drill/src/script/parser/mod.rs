@@ -10,7 +10,7 @@ mod tests;
 
 use super::error::Error;
 use super::lexer::{Kind, tokens};
-use super::tree::{Commands, Script, ScriptOption};
+use super::tree::{Commands, Event, Script, ScriptOption, When};
 use cursor::Cursor;
 use std::collections::BTreeMap;
 
@@ -21,14 +21,24 @@ use std::collections::BTreeMap;
 ///
 /// The first thing that is not of the language, with its place.
 pub fn parse(source: &str, definitions: &BTreeMap<String, String>) -> Result<Script, Error> {
+    parse_with(source, |options| {
+        let mut defined = own_definitions(options)?;
+        defined.extend(definitions.clone());
+        Ok(defined)
+    })
+}
+
+/// Parses a script; `define` makes the definitions of its options.
+pub(crate) fn parse_with(
+    source: &str,
+    define: impl FnOnce(&[ScriptOption]) -> Result<BTreeMap<String, String>, Error>,
+) -> Result<Script, Error> {
     let (tokens, end) = tokens(source)?;
     let mut cursor = Cursor::new(source, tokens, end);
     let options = options(&mut cursor);
-    let mut defined = own_definitions(&options)?;
-    defined.extend(definitions.iter().map(|(name, value)| (name.clone(), value.clone())));
-    cursor.define(&defined);
+    cursor.define(&define(&options)?);
     let init = commands(&mut cursor);
-    let mut events = Vec::new();
+    let mut events: Vec<Event> = Vec::new();
     let mut cleanup = None;
     while let Some(kind) = cursor.peek() {
         if matches!(kind, Kind::Command(_)) && !events.is_empty() {
@@ -36,12 +46,33 @@ pub fn parse(source: &str, definitions: &BTreeMap<String, String>) -> Result<Scr
             cursor.expect_end("the end of the script behind its last command")?;
             break;
         }
-        events.push(event::event(&mut cursor)?);
+        let event = event::event(&mut cursor)?;
+        in_order(events.last(), &event)?;
+        events.push(event);
     }
     if events.is_empty() {
         return Err(cursor.expected("an event"));
     }
     Ok(Script { options, init, events, cleanup })
+}
+
+/// The first event is at time 0, and absolute times do not go back.
+fn in_order(before: Option<&Event>, event: &Event) -> Result<(), Error> {
+    let start = |when| match when {
+        When::At(at) | When::Between(at, _) => Some(at),
+        When::After(_) | When::AfterBetween(..) | When::Any => None,
+    };
+    let message = match (before.map(|before| start(before.when)), event.when) {
+        (
+            None,
+            When::At(at) | When::After(at) | When::Between(at, _) | When::AfterBetween(at, _),
+        ) if !at.is_zero() => "expected the first event at time 0",
+        (Some(Some(before)), when) if start(when).is_some_and(|at| at < before) => {
+            "expected a time not before that of the event before"
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::new(event.position, message))
 }
 
 fn options(cursor: &mut Cursor<'_>) -> Vec<ScriptOption> {
@@ -54,7 +85,7 @@ fn options(cursor: &mut Cursor<'_>) -> Vec<ScriptOption> {
 }
 
 /// The names that a script defines by `--define=NAME=VALUE`.
-fn own_definitions(options: &[ScriptOption]) -> Result<BTreeMap<String, String>, Error> {
+pub(crate) fn own_definitions(options: &[ScriptOption]) -> Result<BTreeMap<String, String>, Error> {
     let own = options.iter().filter(|option| option.name == "define");
     own.map(|option| {
         let pair = option.value.as_deref().and_then(|value| value.split_once('='));

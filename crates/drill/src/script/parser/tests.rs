@@ -59,7 +59,8 @@ fn times_are_absolute_relative_ranges_and_any() {
         ("+0~+1", When::AfterBetween(Span::ZERO, Span::from_secs(1))),
     ];
     for (time, when) in cases {
-        assert_eq!(script(&format!("{time} > . 1:1(0) ack 1")).events[0].when, when, "{time}");
+        let script = script(&format!("0 > . 1:1(0)\n{time} > . 1:1(0) ack 1"));
+        assert_eq!(script.events[1].when, when, "{time}");
     }
     assert_eq!(error("* < . 1:1(0) ack 1 win 5"), "1:1: the time * is for outbound packets only");
     assert_eq!(error("1~.5 > . 1:1(0)"), "1:1: this range of times ends before it begins");
@@ -153,6 +154,11 @@ fn definitions_stand_for_words() {
 #[test]
 fn errors_say_what_is_expected() {
     let cases = [
+        (".1 f() = 0", "1:1: expected the first event at time 0"),
+        (
+            "0 f() = 0\n1 f() = 0\n.5 f() = 0",
+            "3:1: expected a time not before that of the event before",
+        ),
         ("", "1:1: expected an event, found the end of the script"),
         ("0 > S 0:1(0)", "1:7: 0:1 is not 0 bytes: expected 0:0(0)"),
         ("0 < S 0:0(0)", "1:13: expected `win` and a window: an inbound packet has one"),
