@@ -2,6 +2,7 @@
 
 pub mod call;
 mod constants;
+pub mod engine;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod linux;
 pub mod packet;
