@@ -43,6 +43,9 @@ pub(super) fn config(settings: &Settings, options: &Options, role: Role, mss: u1
     config.window.idle_restart = settings.restart_after_idle != 0;
     config.acks.policy = AckPolicy::Linux { max: DELAY };
     config.acks.delays_fin = true;
+    config.sending.nagle_spares_first = true;
+    config.growth.newly_delivered = true;
+    config.growth.validates_by_round = true;
     config.sending.nagle = !options.nodelay;
     config.buffers.send = SEND_BUFFER;
     config.buffers.receive = options.window_scale_base(settings);

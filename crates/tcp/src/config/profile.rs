@@ -24,7 +24,9 @@ use windlass_base::Span;
 /// | `growth.avoidance_credit` | None | None | None | None | None |
 /// | `growth.whole_segments` | false | false | false | false | false |
 /// | `growth.cwnd_validation` | false | false | false | true | true |
+/// | `growth.validates_by_round` | false | false | false | false | false |
 /// | `growth.rate_limited_increase` | false | false | false | false | false |
+/// | `growth.newly_delivered` | false | false | false | false | false |
 /// | `growth.limited_slow_start` | None | None | None | None | None |
 /// | `recovery.limited_transmit` | false | false | true | true | true |
 /// | `recovery.rack` | false | false | false | false | true |
@@ -59,6 +61,7 @@ use windlass_base::Span;
 /// | `acks.marks_at_once` | false | false | false | false | true |
 /// | `acks.delays_fin` | false | false | false | false | false |
 /// | `sending.nagle` | false | true | true | true | true |
+/// | `sending.nagle_spares_first` | false | false | false | false | false |
 /// | `sending.pacing` | false | false | false | false | false |
 /// | `sending.push_when_held_back` | false | false | false | false | false |
 /// | `extensions.window_scaling` | true | true | true | true | true |
