@@ -40,6 +40,11 @@ pub enum Call {
         /// The socket.
         fd: Fd,
     },
+    /// `connect` to AF_UNSPEC: the socket is as new.
+    Disconnect {
+        /// The socket.
+        fd: Fd,
+    },
     /// `read`, `recv` and `recvfrom` (flags 0 for `read`).
     Receive {
         /// The socket.

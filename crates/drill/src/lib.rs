@@ -6,6 +6,7 @@ pub mod engine;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod linux;
 pub mod packet;
+pub mod report;
 mod run;
 pub mod script;
 mod settings;

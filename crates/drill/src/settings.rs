@@ -74,6 +74,8 @@ pub struct Settings {
     pub timestamp_tick: Option<Span>,
     /// A timestamp that was never sent may be echoed: it is scaled from the first one.
     pub echo_scaled: bool,
+    /// The script's packets are from a device that puts segments of this payload together, in bytes.
+    pub coalesced_mss: Option<u16>,
     /// A packet of the script is one packet; otherwise it may be several segments.
     pub strict_segments: bool,
 }
@@ -143,6 +145,7 @@ impl Settings {
             tolerance_ratio: TOLERANCE_RATIO,
             timestamp_tick: None,
             echo_scaled: false,
+            coalesced_mss: None,
             strict_segments: false,
         }
     }
@@ -167,6 +170,7 @@ impl Settings {
             "netmask_ip" => setup.prefix_len = prefix_len(parsed(name, value)?)?,
             "bind_port" => setup.local_port = parsed(name, value)?,
             "connect_port" => setup.remote_port = parsed(name, value)?,
+            "mss" => self.coalesced_mss = Some(parsed(name, value)?),
             "mtu" => setup.mtu = parsed(name, value)?,
             "tolerance_usecs" => self.tolerance = Span::from_micros(parsed(name, value)?),
             "tolerance_percent" => self.tolerance_ratio = percent(parsed(name, value)?)?,

@@ -42,6 +42,7 @@ impl Open {
             Call::Listen { fd, backlog } => value(machine.listen(*fd, *backlog)),
             Call::Accept { fd, nonblocking } => return Ok(machine.accept(*fd, *nonblocking)),
             Call::Connect { fd } => return Ok(machine.open_connection(*fd)),
+            Call::Disconnect { .. } => return Err(unsupported("connect to AF_UNSPEC")),
             Call::Receive { fd, len, flags } => return Ok(machine.read(*fd, *len, *flags)),
             Call::ReceiveMessage { fd, lens, control, flags } => {
                 return Ok(machine.read_message(*fd, lens.iter().sum(), *control, *flags));

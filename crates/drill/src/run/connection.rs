@@ -121,6 +121,13 @@ impl Connections {
         }
     }
 
+    /// The program disconnected a socket.
+    pub(super) fn disconnected(&mut self, fd: i32) {
+        if let Some(connection) = self.by_fd(fd) {
+            connection.state = State::New;
+        }
+    }
+
     /// The program accepted a connection; false if there is none.
     pub(super) fn accepted(&mut self, fd: i32) -> bool {
         // A connection with Fast Open is there before the script acknowledges its SYN.

@@ -34,7 +34,8 @@ impl Runner<'_> {
         })?;
         let at = self.now();
         self.enter(at, Side::Inbound, format!("< {text}"));
-        self.receive(bytes);
+        let mss = self.settings().coalesced_mss.filter(|_| packet.tcp().is_some());
+        self.receive(bytes, mss);
         self.take_in()
     }
 

@@ -121,6 +121,9 @@ impl Runner<'_> {
         if let Some(fd) = calls::descriptor(spec).filter(|_| connects) {
             self.connections.connecting(fd);
         }
+        if let Call::Disconnect { .. } = call {
+            calls::descriptor(spec).into_iter().for_each(|fd| self.connections.disconnected(fd));
+        }
         if let Some((key, data)) = calls::epoll_data(spec) {
             self.epoll_data.insert(key, data);
         }
@@ -206,7 +209,9 @@ impl Runner<'_> {
     fn new_descriptor(&self, position: Position, spec: &CallSpec) -> Result<i32, Stop> {
         let fd = calls::result(spec).unwrap_or(-1);
         let fd = i32::try_from(fd).unwrap_or(-1);
-        if fd < 0 || self.fds.contains_key(&fd) || self.files.contains(&fd) {
+        // As in packetdrill, an accepted connection may take the number of another one.
+        let is_open = self.fds.contains_key(&fd) && !spec.name.starts_with("accept");
+        if fd < 0 || is_open || self.files.contains(&fd) {
             let summary = format!("the script has the descriptor {fd} already");
             return Err(diverged(position, summary, vec![plain(calls::text(spec))], vec![]));
         }

@@ -168,8 +168,12 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    pub(super) fn receive(&mut self, bytes: Vec<u8>) {
-        self.host.receive(&bytes);
+    /// Gives the subject a packet, which a device put together from segments of `mss` bytes.
+    pub(super) fn receive(&mut self, bytes: Vec<u8>, mss: Option<u16>) {
+        match mss {
+            Some(mss) => self.host.receive_coalesced(&bytes, mss),
+            None => self.host.receive(&bytes),
+        }
         self.packets.push(Captured { at: self.host.now(), inbound: true, bytes });
     }
 

@@ -41,7 +41,7 @@ pub(super) fn commands() -> Vec<Command> {
     let set = |(name, value): (&str, &str)| Command::Set {
         name: format!("net.ipv4.{name}"),
         value: value.to_owned(),
-        usual: true,
+        optional: true,
     };
     DEFAULTS.into_iter().map(set).collect()
 }

@@ -15,8 +15,8 @@ pub(crate) enum Command {
         name: String,
         /// Its value.
         value: String,
-        /// It is one of the usual settings: a host that lacks it is as good.
-        usual: bool,
+        /// A host that lacks it is as good.
+        optional: bool,
     },
     /// Run this.
     Run(String),
@@ -50,6 +50,8 @@ fn command(line: Line) -> Vec<Command> {
 
 /// `-q name=value ...`, where a name may be a path below /proc/sys; `None` if there is anything else.
 fn assignments(arguments: &[String]) -> Option<Vec<Command>> {
+    // `-e`: an unknown variable is no failure.
+    let optional = arguments.iter().any(|word| word == "-e");
     let pairs =
         arguments.iter().filter(|word| !["-q", "-e", "-w", "-qw", "-wq"].contains(&word.as_str()));
     pairs
@@ -58,7 +60,7 @@ fn assignments(arguments: &[String]) -> Option<Vec<Command>> {
             let name = name.strip_prefix("/proc/sys/").unwrap_or(name).replace('/', ".");
             let is_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
             let known = !name.is_empty() && name.chars().all(is_name);
-            known.then(|| Command::Set { name, value: value.to_owned(), usual: false })
+            known.then(|| Command::Set { name, value: value.to_owned(), optional })
         })
         .collect()
 }
@@ -68,7 +70,7 @@ mod tests {
     use super::*;
 
     fn set(name: &str, value: &str) -> Command {
-        Command::Set { name: name.to_owned(), value: value.to_owned(), usual: false }
+        Command::Set { name: name.to_owned(), value: value.to_owned(), optional: false }
     }
 
     #[test]
@@ -76,7 +78,7 @@ mod tests {
         let text = "sysctl -q net.ipv4.tcp_ecn=3  # on\n\
                     sysctl -q net.ipv4.tcp_rmem=\"4096 131072 $((32*1024*1024))\"\n\
                     ./set_sysctls.py /proc/sys/net/ipv4/tcp_timestamps=0 \\\n /proc/sys/net/ipv4/tcp_min_tso_segs=10\n\
-                    sysctl -e -q net/ipv4/tcp_pacing_ss_ratio=200; /tmp/sysctl_restore_${PPID}.sh";
+                    sysctl -q net/ipv4/tcp_pacing_ss_ratio=200; /tmp/sysctl_restore_${PPID}.sh";
         let expected = [
             set("net.ipv4.tcp_ecn", "3"),
             set("net.ipv4.tcp_rmem", "4096 131072 33554432"),
@@ -101,7 +103,7 @@ mod tests {
         let sack = Command::Set {
             name: "net.ipv4.tcp_sack".to_owned(),
             value: "1".to_owned(),
-            usual: true,
+            optional: true,
         };
         assert!(usual.contains(&sack) && usual.len() > 20, "{usual:?}");
     }

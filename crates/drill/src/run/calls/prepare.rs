@@ -57,6 +57,7 @@ const NAMES: [&str; 33] = [
     "psp_tx_assoc",
 ];
 
+const AF_UNSPEC: i64 = 0;
 const SOCK_STREAM: i64 = 1;
 const SOCK_TYPE: i64 = 0xf;
 const SOCK_NONBLOCK: i64 = 0o4000;
@@ -113,6 +114,7 @@ fn connect(spec: &CallSpec, live: Live<'_>) -> Result<Prepared, String> {
     let fd = live(arguments.int(0)?)?;
     Ok(match arguments.get(1) {
         Expression::Ellipsis => Prepared::Call(Call::Connect { fd }),
+        family if number(family) == Ok(AF_UNSPEC) => Prepared::Call(Call::Disconnect { fd }),
         _ => Prepared::Unsupported("connect to another address is not supported".to_owned()),
     })
 }
