@@ -204,7 +204,7 @@ impl Link {
         let min_rtt_us = connection.min_rtt().map_or(0, |rtt| rtt.as_nanos() / 1000);
         let near = 65_536u64.checked_shr((min_rtt_us >> 9).min(64) as u32).unwrap_or(0);
         let bytes = (rate / 1024.0) as u64 + near;
-        (bytes / mss).clamp(least, most) as u32
+        (bytes / mss).clamp(least.min(most), most) as u32
     }
 
     /// The next time at which the connection has something to do.

@@ -175,6 +175,15 @@ fn a_reset_fails_a_blocked_read_and_then_a_write() {
 }
 
 #[test]
+fn a_socket_that_is_disconnected_resets_its_connection_and_may_listen() {
+    let mut bench = Bench::accepted();
+    assert_eq!(bench.value(&Call::Disconnect { fd: SOCKET }), 0);
+    assert_eq!(bench.leaves(), Some((Flags::RST | Flags::ACK, 1, 1, 0)));
+    assert_eq!(bench.write(1, 0).value, Err(errno::EPIPE));
+    assert_eq!(bench.value(&Call::Listen { fd: SOCKET, backlog: 1 }), 0);
+}
+
+#[test]
 fn connect_blocks_until_the_syn_ack_and_fails_if_it_is_refused() {
     for refused in [false, true] {
         let mut bench = Bench::new();
