@@ -5,10 +5,8 @@ use std::collections::BTreeSet;
 use windlass_tcp::{Ecn, Flags, Run, Segment};
 
 /// Segments that leave at once, in their order.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Burst {
-    /// The most segments of a packet.
-    most: usize,
     segments: Vec<Leaving>,
 }
 
@@ -22,10 +20,6 @@ struct Leaving {
 }
 
 impl Burst {
-    pub(super) fn new(most: u32) -> Burst {
-        Burst { most: most as usize, segments: Vec::new() }
-    }
-
     /// Adds a run. Data that ends where `is_silent` says so has no PSH of its own.
     pub(super) fn add(&mut self, run: &Run, is_silent: impl Fn(u64) -> bool) {
         let mut end = run.stream_offset;
@@ -39,15 +33,16 @@ impl Burst {
         }
     }
 
-    /// The packets. `ends` has the ends of all packets of data that left before, over which copies are not joined.
-    pub(super) fn packets(&self, ends: &mut BTreeSet<u64>) -> Vec<(Segment, Ecn)> {
+    /// The packets, each of at most `most` segments. `ends` has the ends of all packets of data that left before, over
+    /// which copies are not joined.
+    pub(super) fn packets(&self, most: u32, ends: &mut BTreeSet<u64>) -> Vec<(Segment, Ecn)> {
         let mut packets = Vec::new();
         let mut rest = &self.segments[..];
         while let [first, others @ ..] = rest {
             let joined = others
                 .iter()
                 .zip(rest)
-                .take(self.most - 1)
+                .take(most.max(1) as usize - 1)
                 .take_while(|(next, before)| next.continues(before, ends))
                 .count();
             let (packet, later) = rest.split_at(joined + 1);
@@ -111,44 +106,44 @@ mod tests {
     }
 
     /// Flags, number and length of the packets.
-    fn packets(burst: &Burst, ends: &mut BTreeSet<u64>) -> Vec<(Flags, u32, u32)> {
+    fn packets(burst: &Burst, most: u32, ends: &mut BTreeSet<u64>) -> Vec<(Flags, u32, u32)> {
         let shown =
             |(segment, _): &(Segment, Ecn)| (segment.flags, segment.seq.0, segment.payload_len);
-        burst.packets(ends).iter().map(shown).collect()
+        burst.packets(most, ends).iter().map(shown).collect()
     }
 
     const PUSH: Flags = Flags::ACK.union(Flags::PSH);
 
     #[test]
     fn several_segments_are_one_packet_with_psh_and_a_single_one_has_none() {
-        let mut burst = Burst::new(2);
+        let mut burst = Burst::default();
         burst.add(&data(0, 1000, 2), |_| false);
         burst.add(&data(2000, 1000, 1), |_| false);
         let expected = [(PUSH, 0, 2000), (Flags::ACK, 2000, 1000)];
-        assert_eq!(packets(&burst, &mut BTreeSet::new()), expected);
+        assert_eq!(packets(&burst, 2, &mut BTreeSet::new()), expected);
     }
 
     #[test]
     fn copies_are_joined_where_the_originals_were() {
         let mut ends = BTreeSet::new();
-        let mut burst = Burst::new(2);
+        let mut burst = Burst::default();
         burst.add(&data(0, 1000, 4), |_| false);
-        burst.packets(&mut ends);
+        burst.packets(2, &mut ends);
         let copies = |first: u32| {
-            let mut again = Burst::new(2);
+            let mut again = Burst::default();
             for seq in [first, first + 1000] {
                 again.add(&Run { retransmission: true, ..data(seq, 1000, 1) }, |_| false);
             }
             again
         };
-        assert_eq!(packets(&copies(2000), &mut ends), [(PUSH, 2000, 2000)]);
+        assert_eq!(packets(&copies(2000), 2, &mut ends), [(PUSH, 2000, 2000)]);
         let apart = [(Flags::ACK, 1000, 1000), (Flags::ACK, 2000, 1000)];
-        assert_eq!(packets(&copies(1000), &mut ends), apart);
+        assert_eq!(packets(&copies(1000), 2, &mut ends), apart);
     }
 
     #[test]
     fn segments_with_an_accecn_option_leave_one_by_one_and_the_last_has_psh() {
-        let mut burst = Burst::new(2);
+        let mut burst = Burst::default();
         for seq in [0, 988, 1976] {
             let mut run = data(seq, 988, 1);
             run.first.options = Options {
@@ -158,12 +153,12 @@ mod tests {
             burst.add(&run, |_| false);
         }
         let expected = [(Flags::ACK, 0, 988), (PUSH, 988, 988), (Flags::ACK, 1976, 988)];
-        assert_eq!(packets(&burst, &mut BTreeSet::new()), expected);
+        assert_eq!(packets(&burst, 2, &mut BTreeSet::new()), expected);
     }
 
     #[test]
     fn what_ends_a_write_is_not_joined_with_what_follows_and_a_silent_end_is_none() {
-        let mut burst = Burst::new(10);
+        let mut burst = Burst::default();
         let end = |seq| {
             let mut run = data(seq, 1000, 1);
             run.first.flags = PUSH;
@@ -173,6 +168,6 @@ mod tests {
         burst.add(&end(1000), |_| false);
         burst.add(&data(2000, 1000, 1), |_| false);
         let expected = [(PUSH, 0, 2000), (Flags::ACK, 2000, 1000)];
-        assert_eq!(packets(&burst, &mut BTreeSet::new()), expected);
+        assert_eq!(packets(&burst, 2, &mut BTreeSet::new()), expected);
     }
 }

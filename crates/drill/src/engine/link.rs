@@ -160,12 +160,14 @@ impl Link {
             let most = self.segments_of_packet(least);
             let acked = self.connection.bytes_acked();
             self.packet_ends = self.packet_ends.split_off(&acked);
-            let mut burst = Burst::new(most);
+            let mut burst = Burst::default();
             while let Some(run) = self.connection.poll_transmit(now, most, &mut ()) {
                 self.account(now, &run);
                 burst.add(&run, |end| self.queue.is_silent(end));
             }
-            for (segment, ecn) in burst.packets(&mut self.packet_ends) {
+            // cwnd may have restarted with the first segment after idle time.
+            let most = self.segments_of_packet(least);
+            for (segment, ecn) in burst.packets(most, &mut self.packet_ends) {
                 out.extend(emit(self.ends, &segment, self.marking(ecn)));
             }
             if !self.queue.is_behind_record() || unsent(&self.connection) > 0 {
@@ -192,11 +194,12 @@ impl Link {
     }
 
     /// How many full segments leave in one packet: a millisecond's worth of the rate, more on a path with a very short
-    /// RTT, and `least` at least (`tcp_tso_autosize`).
+    /// RTT, and `least` at least (`tcp_tso_autosize`), but no more than half of cwnd (`tcp_cwnd_test`).
     fn segments_of_packet(&self, least: u64) -> u32 {
         let connection = &self.connection;
         let mss = u64::from(connection.mss()).max(1);
-        let most = (PACKET_BYTES_MAX / mss).max(1);
+        let half = connection.cwnd() as u64 / mss / 2;
+        let most = (PACKET_BYTES_MAX / mss).min(half).max(1);
         let Some(srtt) = connection.smoothed_rtt() else { return most as u32 };
         let cwnd = connection.cwnd();
         let ratio = if cwnd < connection.ssthresh() as f64 / 2.0 { 2.0 } else { 1.2 };

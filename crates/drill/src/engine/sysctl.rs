@@ -225,6 +225,15 @@ mod tests {
     }
 
     #[test]
+    fn the_page_of_the_variables_shows_the_table() {
+        let page = include_str!("../../../../docs/reference/drill-variables.md");
+        for Row { name, linux, scripts, meaning, .. } in ROWS {
+            let row = format!("| `{name}` | {linux} | {scripts} | {meaning} |");
+            assert!(page.lines().any(|line| line == row), "expected in the page: {row}");
+        }
+    }
+
+    #[test]
     fn what_the_engine_lacks_is_said() {
         let mut settings = Settings::default();
         for (name, value) in [
