@@ -42,7 +42,7 @@ impl Open {
             Call::Listen { fd, backlog } => value(machine.listen(*fd, *backlog)),
             Call::Accept { fd, nonblocking } => return Ok(machine.accept(*fd, *nonblocking)),
             Call::Connect { fd } => return Ok(machine.open_connection(*fd)),
-            Call::Disconnect { .. } => return Err(unsupported("connect to AF_UNSPEC")),
+            Call::Disconnect { fd } => value(machine.disconnect(*fd)),
             Call::Receive { fd, len, flags } => return Ok(machine.read(*fd, *len, *flags)),
             Call::ReceiveMessage { fd, lens, control, flags } => {
                 return Ok(machine.read_message(*fd, lens.iter().sum(), *control, *flags));
@@ -267,6 +267,24 @@ impl Machine {
                 self.settle(id);
             }
         }
+    }
+
+    /// A socket is as new again (`tcp_disconnect`). Its connection ends with a reset.
+    fn disconnect(&mut self, fd: Fd) -> Result<i64, i32> {
+        let socket = self.socket(fd)?;
+        socket.opening = false;
+        match std::mem::take(&mut socket.kind) {
+            Kind::Listener(_) => self.drop_unaccepted(fd),
+            Kind::Connected(id) => {
+                if let Some(link) = self.links.get_mut(&id) {
+                    link.owner = Owner::Nobody;
+                    link.connection.abort();
+                }
+                self.settle(id);
+            }
+            Kind::Fresh | Kind::Failed { .. } => {}
+        }
+        Ok(0)
     }
 
     /// A connection loses its socket (`tcp_close`).

@@ -63,13 +63,18 @@ fn of_connection(fields: &mut Fields, link: &Link) {
         u64::MAX => NO_THRESHOLD,
         bytes => (bytes / mss) as i64,
     };
+    let unanswered = i64::from(connection.unanswered());
+    // Without data in flight it is a closed window that is probed.
+    let probes = connection.in_flight() == 0;
     let reordering = segments(connection.reordering_distance());
     put(
         fields,
         &[
             ("tcpi_state", state(connection.state())),
             ("tcpi_ca_state", repair(connection.congestion_state())),
-            ("tcpi_retransmits", connection.unanswered().into()),
+            ("tcpi_retransmits", if probes { 0 } else { unanswered }),
+            ("tcpi_probes", if probes { unanswered } else { 0 }),
+            ("tcpi_options", agreed(link)),
             ("tcpi_snd_mss", mss as i64),
             ("tcpi_rcv_mss", link.seen.largest.max(536).into()),
             ("tcpi_advmss", connection.config().mss.into()),
@@ -82,6 +87,18 @@ fn of_connection(fields: &mut Fields, link: &Link) {
             ("tcpi_snd_ssthresh", threshold),
         ],
     );
+}
+
+/// What the handshake has agreed on (`TCPI_OPT_*`).
+fn agreed(link: &Link) -> i64 {
+    let connection = &link.connection;
+    let bits = [
+        connection.timestamps_negotiated(),
+        connection.sack_negotiated(),
+        connection.window_scaling_negotiated(),
+        connection.ecn_negotiated(),
+    ];
+    bits.iter().enumerate().map(|(bit, agreed)| i64::from(*agreed) << bit).sum()
 }
 
 fn of_times(fields: &mut Fields, link: &Link, now: Time) {

@@ -199,6 +199,7 @@ impl Machine {
         if let Some(link) = self.links.get_mut(&id) {
             note_arrival(now, link, segment);
             link.connection.handle_segment(clock, segment, ecn, &mut ());
+            link.note_window();
             link.release_after_ack(clock);
         }
         self.settle(id);
@@ -296,7 +297,6 @@ impl Machine {
 
 fn note_arrival(now: Time, link: &mut Link, segment: &Segment) {
     let seen = &mut link.seen;
-    seen.option_received |= segment.options.accecn.is_some();
     if segment.flags.contains(Flags::ACK) {
         seen.ack_received = now;
     }
@@ -331,6 +331,9 @@ impl Machine {
 
     fn take_event(&mut self, id: LinkId, event: Event) {
         let Some(link) = self.links.get_mut(&id) else { return };
+        if event == Event::Connected {
+            link.seen.data_received = self.now;
+        }
         match (event, link.owner) {
             (Event::Connected, Owner::Listener(fd)) => match self.listener(fd) {
                 Some(listener) => listener.ready.push_back(id),
@@ -420,11 +423,15 @@ fn limit(link: &Link) -> Limit {
         return Limit::Idle;
     }
     let (unsent, mss) = (link.unsent(), u64::from(connection.mss()));
-    if unsent > 0 {
-        let sent = connection.bytes_acked() + connection.in_flight();
-        let left = connection.peer_window_edge().saturating_sub(sent);
-        return if left < unsent.min(mss) { Limit::PeerWindow } else { Limit::Busy };
+    if connection.in_flight() + mss > connection.cwnd() as u64 {
+        return Limit::Busy;
     }
-    let fills_cwnd = connection.in_flight() + mss > connection.cwnd() as u64;
-    if link.wants_room && !fills_cwnd { Limit::SendBuffer } else { Limit::Busy }
+    let sent = connection.bytes_acked() + connection.in_flight();
+    let left = connection.peer_window_edge().saturating_sub(sent);
+    match unsent {
+        0 if link.wants_room => Limit::SendBuffer,
+        0 => Limit::Busy,
+        _ if left < unsent.min(mss) => Limit::PeerWindow,
+        _ => Limit::Busy,
+    }
 }

@@ -7,6 +7,7 @@
 //! variables ([`sysctl`]).
 
 mod abi;
+mod burst;
 mod calls;
 mod chrono;
 mod config;
