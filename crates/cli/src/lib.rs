@@ -18,6 +18,8 @@ mod envelope;
 mod failure;
 mod interrupt;
 mod live;
+#[cfg(target_os = "linux")]
+mod machine;
 mod output_dir;
 mod output_file;
 mod parallel;
@@ -31,7 +33,7 @@ mod stdout;
 mod value;
 
 use args::Command;
-use cmd::{cc, doctor, ecn_proxy, judge, link, new, probe, sim, split_ack, tou};
+use cmd::{cc, doctor, drill, ecn_proxy, judge, link, new, probe, sim, split_ack, tou};
 use failure::Failure;
 use std::process::ExitCode;
 pub use windlass_scenario::Registry;
@@ -65,6 +67,8 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Link(args) => return link::main(*args),
         // The exit status says whether a case failed.
         Command::Judge(args) => return judge::main(&args),
+        // The exit status says whether a script failed.
+        Command::Drill(args) => return drill::main(&args),
         Command::Cc(command) => cc::main(command),
         Command::EcnProxy(command) => ecn_proxy::main(command),
         // The exit status says whether the reaction is decided.

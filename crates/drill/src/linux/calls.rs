@@ -93,6 +93,7 @@ impl Caller {
                 let file = self.file(*fd)?;
                 done(connect(file.as_raw_fd(), &socket_address::remote(&self.setup)))
             }
+            Call::Disconnect { fd } => sys::disconnect(self.raw(*fd)?),
             Call::Listen { fd, backlog } => {
                 // The kernel too takes a larger one for its maximum.
                 let backlog = Backlog::new(*backlog).unwrap_or(Backlog::MAXCONN);

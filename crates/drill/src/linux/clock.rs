@@ -8,8 +8,9 @@ use windlass_base::{Span, Time};
 /// Below this the program spins: a thread does not wake at the very microsecond.
 const SPIN: Span = Span::from_micros(20);
 
-/// How far behind a tick of the kernel's timers a script is to begin.
-const AFTER_TICK_NS: i64 = 250_000;
+/// How far behind the middle between two ticks of the kernel's timers a script is to begin. Its events come later and
+/// later, by the time that calls take.
+const AFTER_MIDDLE_NS: i64 = 250_000;
 
 /// The time since the start of a host.
 #[derive(Copy, Clone, Debug)]
@@ -26,14 +27,14 @@ impl Clock {
         Time::from_nanos(self.0.elapsed().as_nanos() as u64)
     }
 
-    /// The next time that lies a little behind a tick of the kernel's timers. A script whose events are milliseconds
-    /// apart and begin there has none at a tick, where the least delay would make a timer a whole tick later.
-    pub(super) fn next_after_tick(self) -> Time {
+    /// The next time in the midst of two ticks of the kernel's timers. A script whose events are milliseconds apart and
+    /// begin there has none at a tick, where the least delay would make a timer a whole tick later.
+    pub(super) fn next_between_ticks(self) -> Time {
         let ticks = ClockId::CLOCK_MONOTONIC_COARSE;
         let read = |result: nix::Result<TimeSpec>| result.map_or(0, |time| time.num_nanoseconds());
         let (tick, between) = (read(clock_gettime(ticks)), read(clock_getres(ticks)));
         let passed = read(clock_gettime(ClockId::CLOCK_MONOTONIC)) - tick;
-        let rest = (AFTER_TICK_NS - passed).rem_euclid(between.max(1));
+        let rest = (between / 2 + AFTER_MIDDLE_NS - passed).rem_euclid(between.max(1));
         self.now() + Span::from_nanos(rest.cast_unsigned())
     }
 

@@ -66,7 +66,7 @@ impl KernelHost {
     /// Before the script's first event: waits for a good time to begin.
     fn align(&mut self) {
         if !self.has_begun {
-            let begin = self.clock.next_after_tick();
+            let begin = self.clock.next_between_ticks();
             while self.wait(begin) < begin {}
         }
     }
@@ -106,7 +106,12 @@ impl Host for KernelHost {
     /// The kernel has processed the packet when this returns, and its answers wait in the device.
     fn receive(&mut self, packet: &[u8]) {
         self.has_begun = true;
-        self.link.write(packet);
+        self.link.write(packet, None);
+    }
+
+    fn receive_coalesced(&mut self, packet: &[u8], mss: u16) {
+        self.has_begun = true;
+        self.link.write(packet, Some(mss));
     }
 
     fn transmit(&mut self) -> Option<(Time, Vec<u8>)> {

@@ -34,6 +34,16 @@ pub(super) fn shutdown(fd: RawFd, how: i32) -> Value {
     value(unsafe { libc::shutdown(fd, how) }.into())
 }
 
+/// `connect` to AF_UNSPEC.
+pub(super) fn disconnect(fd: RawFd) -> Value {
+    // SAFETY: an address of this family has no further fields.
+    let mut nowhere: libc::sockaddr = unsafe { zeroed() };
+    nowhere.sa_family = libc::AF_UNSPEC as libc::sa_family_t;
+    let len = size_of_val(&nowhere) as libc::socklen_t;
+    // SAFETY: the address is readable.
+    value(unsafe { libc::connect(fd, from_ref(&nowhere), len) }.into())
+}
+
 /// `fcntl` with a number.
 pub(super) fn fcntl(fd: RawFd, command: i32, argument: i64) -> Value {
     // SAFETY: the commands that scripts use take numbers; one that takes a pointer gets none of this process's.

@@ -115,9 +115,12 @@ impl Connections {
 
     /// The program connects a socket, or sends with an address.
     pub(super) fn connecting(&mut self, fd: i32) {
+        let remote_port = self.remote_port;
         if let Some(connection) = self.by_fd(fd).filter(|connection| connection.state == State::New)
         {
             connection.state = State::Connecting;
+            // A socket that was disconnected had other ports as the server's end of a connection.
+            (connection.local_port, connection.remote_port) = (None, remote_port);
         }
     }
 
