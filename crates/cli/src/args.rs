@@ -3,6 +3,7 @@
 
 use crate::cmd::cc::args::{CC_HELP, Cc};
 use crate::cmd::doctor::args::{DOCTOR_HELP, Doctor};
+use crate::cmd::drill::args::{DRILL_HELP, Drill};
 use crate::cmd::ecn_proxy::args::{ECN_PROXY_HELP, EcnProxy};
 use crate::cmd::judge::args::{JUDGE_HELP, Judge};
 #[cfg(feature = "link")]
@@ -52,6 +53,9 @@ pub(crate) enum Command {
     /// Judge a congestion controller by the clauses of RFCs and drafts
     #[command(after_help = JUDGE_HELP)]
     Judge(Box<Judge>),
+    /// Run packetdrill's scripts against Windlass's engine, a Linux kernel or another TCP
+    #[command(after_help = DRILL_HELP)]
+    Drill(Box<Drill>),
     /// Put real packets on an emulated link: rate, queue, delay, loss
     #[cfg(feature = "link")]
     Link(Box<Link>),

@@ -23,6 +23,8 @@ mod envelope;
 mod failure;
 mod interrupt;
 mod live;
+#[cfg(target_os = "linux")]
+mod machine;
 mod output_dir;
 mod output_file;
 mod parallel;
@@ -42,7 +44,7 @@ use cmd::link;
 use cmd::probe;
 #[cfg(feature = "tou")]
 use cmd::tou;
-use cmd::{cc, doctor, ecn_proxy, judge, new, sim, split_ack};
+use cmd::{cc, doctor, drill, ecn_proxy, judge, new, sim, split_ack};
 use failure::Failure;
 use std::process::ExitCode;
 pub use windlass_scenario::Registry;
@@ -77,6 +79,8 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Link(args) => return link::main(*args),
         // The exit status says whether a case failed.
         Command::Judge(args) => return judge::main(&args),
+        // The exit status says whether a script failed.
+        Command::Drill(args) => return drill::main(&args),
         Command::Cc(command) => cc::main(command),
         Command::EcnProxy(command) => ecn_proxy::main(command),
         #[cfg(feature = "probe")]

@@ -2,6 +2,7 @@
 
 pub(crate) mod cc;
 pub(crate) mod doctor;
+pub(crate) mod drill;
 pub(crate) mod ecn_proxy;
 pub(crate) mod judge;
 #[cfg(feature = "link")]

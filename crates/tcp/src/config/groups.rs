@@ -2,8 +2,8 @@
 //! [`Profile::Rfc5681`](super::Profile::Rfc5681).
 
 use super::{
-    AckPolicy, Clock, EcnEcho, Growth, KeepAlive, ReductionBase, RtoConfig, RtoFloor, RtoRule,
-    RttSampling,
+    AckPolicy, Clock, EcnEcho, Growth, KeepAlive, OptionUse, ReductionBase, RtoConfig, RtoFloor,
+    RtoRule, RttSampling,
 };
 use windlass_base::Span;
 
@@ -56,10 +56,17 @@ pub struct GrowthConfig {
     pub whole_segments: bool,
     /// cwnd grows only while it limits the sender: the aim of RFC 7661 in its simplest form.
     pub cwnd_validation: bool,
+    /// With `cwnd_validation`: cwnd counts as the limit for a round trip in which it was full once, and in slow start
+    /// while it is less than twice the largest flight of the round (Linux: `tcp_is_cwnd_limited`). Otherwise each ACK is
+    /// judged by the flight before it.
+    pub validates_by_round: bool,
     /// cwnd grows at most to the value that the ACKs of the largest flight since its last reduction give it: twice that
     /// flight in slow start, a round trip's growth above it in congestion avoidance (draft-ietf-ccwg-ratelimited-increase,
     /// "Rate-Limited Increase"). It takes the place of `cwnd_validation`.
     pub rate_limited_increase: bool,
+    /// An ACK counts for the data that it delivers: SACKed data counted when it was SACKed, and without SACK a segment
+    /// with each duplicate ACK (Linux). Otherwise for all that it acknowledges (RFC 5681 §3.1).
+    pub newly_delivered: bool,
     /// Limited Slow Start (RFC 3742): its max_ssthresh in segments, above which slow start adds at most half of it in
     /// a round trip; `None` for standard slow start. The RFC recommends [`MAX_SSTHRESH`]. Controllers with a slow
     /// start of their own (Prague, BBR) ignore it.
@@ -76,7 +83,9 @@ impl Default for GrowthConfig {
             avoidance_credit: None,
             whole_segments: false,
             cwnd_validation: true,
+            validates_by_round: false,
             rate_limited_increase: false,
+            newly_delivered: false,
             limited_slow_start: None,
         }
     }
@@ -140,6 +149,9 @@ pub struct TimerConfig {
     pub max_retries: u32,
     /// Retransmissions of a SYN before the connection fails.
     pub max_syn_retries: u32,
+    /// The first timeouts of a SYN, so many of them, do not double the RTO, as RFC 6298 §5.5 has it. Linux: 4
+    /// (`net.ipv4.tcp_syn_linear_timeouts`).
+    pub linear_syn_timeouts: u32,
     /// Probes on an idle connection; `None` for no probes.
     pub keep_alive: Option<KeepAlive>,
     /// Length of TIME-WAIT (2 MSL, RFC 9293 §3.4.2).
@@ -160,6 +172,7 @@ impl Default for TimerConfig {
             },
             max_retries: 15,
             max_syn_retries: 6,
+            linear_syn_timeouts: 0,
             keep_alive: None,
             time_wait: Span::from_secs(60),
         }
@@ -173,7 +186,8 @@ pub struct EcnConfig {
     /// Offer ECN and accept the peer's offer (RFC 3168 §6.1.1).
     pub enabled: bool,
     /// A retransmitted SYN does not ask for ECN, because some middleboxes drop SYNs that do
-    /// (RFC 3168 §6.1.1.1). Linux: `net.ipv4.tcp_ecn_fallback`.
+    /// (RFC 3168 §6.1.1.1). With AccECN, an end whose SYN or SYN-ACK has arrived with another codepoint sends no ECT
+    /// (RFC 9768 §3.2.2.3). Linux: `net.ipv4.tcp_ecn_fallback`.
     pub fallback: bool,
     /// How the receiver echoes CE.
     pub echo: EcnEcho,
@@ -212,6 +226,35 @@ impl Default for EcnConfig {
     }
 }
 
+/// Accurate ECN (RFC 9768), with [`EcnEcho::Accurate`]: what the RFC leaves to implementations.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AccEcnConfig {
+    /// The segments that carry the option.
+    pub option: OptionUse,
+    /// So many losses in a row of segments with the option, as far as repeated data shows them, end its use
+    /// (RFC 9768 §3.2.3.2.2). Linux: 2. 0 counts as 1.
+    pub option_losses: u8,
+    /// Pure ACKs, FINs, probes and retransmissions are ECN-capable like data, as RFC 8311 §4.3 permits to experiments
+    /// and Linux does. SYNs and SYN-ACKs are not.
+    pub ect_on_all: bool,
+    /// An ACK of many segments whose ACE field may have wrapped is taken not to have, if the peer acknowledges more than
+    /// four segments at a time on average (Linux). Without it, it has wrapped as often as it can have (RFC 9768
+    /// §3.2.2.5.2).
+    pub wraps_by_ack_ratio: bool,
+}
+
+impl Default for AccEcnConfig {
+    fn default() -> AccEcnConfig {
+        AccEcnConfig {
+            option: OptionUse::AfterChange,
+            option_losses: 3,
+            ect_on_all: false,
+            wraps_by_ack_ratio: false,
+        }
+    }
+}
+
 /// The receiver's acknowledgments.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -221,6 +264,9 @@ pub struct AckConfig {
     /// Data with CE or CWR is acknowledged at once, because the sender's window may be too small for
     /// a second segment to follow. [`AckPolicy::Linux`] says which.
     pub marks_at_once: bool,
+    /// With [`AckPolicy::Linux`]: the ACK of the peer's FIN waits as that of data does, if data has arrived before. The
+    /// application is likely to close, too, and its FIN carries the ACK.
+    pub delays_fin: bool,
 }
 
 impl Default for AckConfig {
@@ -228,6 +274,7 @@ impl Default for AckConfig {
         AckConfig {
             policy: AckPolicy::Delayed { max: Span::from_millis(200) },
             marks_at_once: false,
+            delays_fin: false,
         }
     }
 }
@@ -238,6 +285,8 @@ impl Default for AckConfig {
 pub struct SendConfig {
     /// Hold small segments back while data is in flight (RFC 9293 §3.7.4).
     pub nagle: bool,
+    /// With `nagle`: hold them back only while another small one is in flight (Minshall's variant, which Linux has).
+    pub nagle_spares_first: bool,
     /// Spread the window over the round trip in bursts of a millisecond, except for the initial
     /// window. Linux does this with the queue discipline fq.
     pub pacing: bool,
@@ -249,7 +298,12 @@ pub struct SendConfig {
 
 impl Default for SendConfig {
     fn default() -> SendConfig {
-        SendConfig { nagle: true, pacing: false, push_when_held_back: false }
+        SendConfig {
+            nagle: true,
+            nagle_spares_first: false,
+            pacing: false,
+            push_when_held_back: false,
+        }
     }
 }
 

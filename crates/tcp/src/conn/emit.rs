@@ -68,7 +68,7 @@ impl Connection {
         }
     }
 
-    fn timestamps(&self, now: Time) -> Timestamps {
+    pub(super) fn timestamps(&self, now: Time) -> Timestamps {
         Timestamps { value: timestamp(now), echo_reply: self.rx.ts_recent.unwrap_or(0) }
     }
 
@@ -145,6 +145,9 @@ impl Connection {
         // The peer evaluates CWR only on segments with data.
         first.flags |= self.congestion_flags(retransmission || data.segment == 0);
         let end = data_end + u64::from(first.flags.contains(Flags::FIN));
+        if self.config.sending.nagle_spares_first && data.segment > 0 {
+            self.note_small(data, &run.first);
+        }
         self.account_data(now, data, end, retransmission);
         if self.options.push_when_held_back && !retransmission && self.is_held_back_by_cwnd() {
             run.first.flags |= Flags::PSH;
@@ -159,10 +162,27 @@ impl Connection {
         run.retransmission = retransmission;
     }
 
+    #[cold]
+    fn note_usage(&mut self) {
+        let full = self.window_in_force() < self.pipe() + u64::from(self.agreed.mss);
+        let (flight, una, max) = (self.in_flight(), self.tx.una, self.tx.max);
+        self.tx.usage.note(flight, full, una, max);
+    }
+
+    /// Records a small segment for Nagle's algorithm. An AccECN option makes a full one smaller.
+    #[cold]
+    fn note_small(&mut self, data: Data, first: &Segment) {
+        let option = first.options.accecn.map_or(0, |option| option.padded_len() as u32);
+        if data.segment + option < self.agreed.mss && data.from >= self.tx.max {
+            self.tx.small_end = data.from + u64::from(data.segment);
+        }
+    }
+
     fn data_codepoint(&self, retransmission: bool) -> Ecn {
         let capable = self.may_send_ect() && !self.pending.ect_unconfirmed;
         // RFC 3168 §6.1.5: a lost retransmission must be seen as a loss.
-        if !capable || (retransmission && !self.config.ecn.on_retransmit) {
+        let barred = retransmission && !self.config.ecn.on_retransmit && !self.is_ect_throughout();
+        if !capable || barred {
             return Ecn::NotEct;
         }
         match self.congestion.ecn_codepoint() {
@@ -205,6 +225,9 @@ impl Connection {
         }
         self.tx.max = self.tx.max.max(end);
         self.tx.last_sent = now;
+        if self.options.validates_by_round {
+            self.note_usage();
+        }
         // RFC 6298 §5.1: data that is sent starts the timer.
         if !self.timers.retransmit.is_set() {
             self.arm_retransmit_timer(now);

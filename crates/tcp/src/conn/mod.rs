@@ -16,6 +16,7 @@ mod events;
 mod frto;
 mod handshake;
 mod hot_options;
+mod inspect;
 mod pacing;
 mod rack;
 mod rates;
@@ -34,6 +35,7 @@ mod validate;
 
 pub use crate::state::State;
 pub use events::{Error, Event};
+pub use inspect::CongestionState;
 pub use run::{Accepted, Run};
 
 use crate::accecn::AccEcn;
@@ -321,6 +323,11 @@ impl Connection {
         self.agreed.sack
     }
 
+    /// Window scaling was negotiated.
+    pub fn window_scaling_negotiated(&self) -> bool {
+        self.agreed.scaling.is_some()
+    }
+
     /// Timestamps were negotiated.
     pub fn timestamps_negotiated(&self) -> bool {
         self.agreed.timestamps
@@ -464,6 +471,7 @@ impl Connection {
         } else if !self.acknowledge(now, segment, start) {
             return Accepted::default();
         }
+        self.remember_timestamp(now, segment, start);
         if accurate {
             self.count_arrival(segment, ecn);
         }

@@ -69,6 +69,9 @@ impl Connection {
     fn fill_whatever_the_state(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
         // First of all: it ends the peer's connection, where anything later would be a stray.
         if let Some(mut reset) = self.pending.reset.take() {
+            if let Some(timestamps) = &mut reset.options.timestamps {
+                *timestamps = self.timestamps(now);
+            }
             *run = Run::bare(*reset);
             if core::mem::take(&mut self.pending.second_reset) {
                 reset.seq = reset.seq.at(1);
@@ -285,7 +288,8 @@ impl Connection {
                 && last
                 && !tx.closed
                 && !tx.is_idle()
-                && tx.nxt >= tx.max;
+                && tx.nxt >= tx.max
+                && (!self.config.sending.nagle_spares_first || tx.small_end > tx.una);
             return !held_back;
         }
         // RFC 9293 §3.8.6.2.1, condition 3: half of the largest window of the peer (Fs = 1/2).
