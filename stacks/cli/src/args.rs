@@ -52,7 +52,7 @@ pub(crate) struct Matrix {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Compare {
-    /// What to compare; default: all of it.
+    /// The aspect to compare; default: all.
     #[arg(long, value_enum)]
     pub(crate) only: Option<Aspect>,
     #[command(flatten)]
