@@ -36,6 +36,9 @@ pub(crate) struct Run {
     /// Print the whole summary as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write the summary and the time series into this folder, which must not exist yet.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
