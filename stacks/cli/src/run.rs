@@ -8,9 +8,9 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use windlass_scenario::Document;
-use windlass_sim::summary::{EndpointSummary, pretty};
 use windlass_sim::series::csv::CsvSeries;
 use windlass_sim::series::endpoints::EndpointSeries;
+use windlass_sim::summary::{EndpointSummary, pretty};
 use windlass_sim::{Recorder, Scenario, Summary, run};
 use windlass_stacks_seeded::on_seeded_thread;
 
