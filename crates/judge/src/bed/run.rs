@@ -29,7 +29,7 @@ impl Bed {
         loop {
             let next = self.next().map(|(at, _)| at).filter(|at| *at <= end);
             self.now = self.now.max(self.sender.wait(next.unwrap_or(end)));
-            let worked = self.work();
+            let worked = self.work(end);
             let found = worked && holds(self);
             let has_sent = self.transmit();
             if found || !worked && has_sent && holds(self) {
@@ -61,11 +61,12 @@ impl Bed {
         .min_by_key(|(at, _)| *at)
     }
 
-    /// Does one thing that is due; false if nothing is. In real time it may be due since a while: what follows from it
-    /// on the path counts from `due`, so that the path is no slower than it should be.
-    fn work(&mut self) -> bool {
+    /// Does one thing that is due by `end`; false if nothing is. In real time it may be due since a while: what follows
+    /// from it on the path counts from `due`, so that the path is no slower than it should be. On a machine that is too
+    /// slow for the path something is always due: `end` bounds what is done.
+    fn work(&mut self, end: Time) -> bool {
         let now = self.now;
-        let Some((at, next)) = self.next().filter(|(at, _)| *at <= now) else {
+        let Some((at, next)) = self.next().filter(|(at, _)| *at <= now.min(end)) else {
             self.due = now;
             return false;
         };
@@ -183,5 +184,85 @@ impl Bed {
     pub(super) fn deliver_back(&mut self, packet: Packet) {
         self.sender.receive(self.now, &packet);
         self.wire.note_arrived(self.now, &packet, self.sender.variable("cwnd"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Engine;
+    use crate::bed::Path;
+    use crate::subject::{Sender, Setup, Subject};
+    use std::sync::Arc;
+    use windlass_tcp::cc::NewReno;
+
+    /// The engine on a machine on which each event takes a millisecond.
+    struct Slow;
+
+    #[derive(Debug)]
+    struct SlowSender {
+        engine: Box<dyn Sender>,
+        clock: Time,
+    }
+
+    impl Subject for Slow {
+        fn name(&self) -> String {
+            "slow".to_owned()
+        }
+
+        fn controller(&self) -> String {
+            "newreno".to_owned()
+        }
+
+        fn open(&self, setup: &Setup, now: Time) -> Result<Box<dyn Sender>, String> {
+            let engine = Engine::new(Arc::new(NewReno)).open(setup, now)?;
+            Ok(Box::new(SlowSender { engine, clock: now }))
+        }
+    }
+
+    impl Sender for SlowSender {
+        fn receive(&mut self, now: Time, packet: &Packet) {
+            self.engine.receive(now, packet);
+        }
+
+        fn wake(&mut self, now: Time) {
+            self.engine.wake(now);
+        }
+
+        fn wakes_at(&self) -> Option<Time> {
+            self.engine.wakes_at()
+        }
+
+        fn transmit(&mut self, now: Time, packets: &mut Vec<Packet>) {
+            self.engine.transmit(now, packets);
+        }
+
+        fn write(&mut self, bytes: u64) -> u64 {
+            self.engine.write(bytes)
+        }
+
+        fn close(&mut self, now: Time) {
+            self.engine.close(now);
+        }
+
+        fn wait(&mut self, until: Time) -> Time {
+            self.clock = until.max(self.clock + Span::from_millis(1));
+            self.clock
+        }
+
+        fn variable(&self, name: &str) -> Option<f64> {
+            self.engine.variable(name)
+        }
+    }
+
+    /// The path carries four packets in a millisecond.
+    #[test]
+    fn a_machine_that_is_too_slow_for_the_path_comes_to_an_end() {
+        let path = Path { mbit_per_s: 48.0, rtt_ms: 20, queue_bdp: 4.0 };
+        let mut bed = Bed::new(&Slow, Setup::DEFAULT, path, Traffic::Bulk).expect("opens");
+        let end = bed.now + Span::from_secs(2);
+        bed.run_for(Span::from_secs(2));
+        assert!(bed.sent_packets() > 100, "{} packets", bed.sent_packets());
+        assert!(bed.next().is_some_and(|(due, _)| due > end), "all that was due is done");
     }
 }
