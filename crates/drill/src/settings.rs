@@ -216,7 +216,7 @@ pub(crate) fn version(options: &[ScriptOption], choice: &Choice) -> Result<IpVer
 
 /// The options of packetdrill, and whether they take a value. What is not in [`Settings::apply`] has no meaning here:
 /// it is for packetdrill's own network or its Python, or it is read elsewhere.
-const OPTIONS: [(&str, bool); 29] = [
+const OPTIONS: [(&str, bool); 36] = [
     ("ip_version", true),
     ("bind_port", true),
     ("code_command", true),
@@ -244,6 +244,13 @@ const OPTIONS: [(&str, bool); 29] = [
     ("debug", false),
     ("define", true),
     ("verbose", false),
+    ("wire_client", false),
+    ("wire_server", false),
+    ("wire_server_ip", true),
+    ("wire_server_at", true),
+    ("wire_server_port", true),
+    ("wire_client_dev", true),
+    ("wire_server_dev", true),
     ("so_filename", true),
     ("so_flags", true),
 ];

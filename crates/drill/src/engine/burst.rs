@@ -1,4 +1,4 @@
-//! The packets of what leaves at once. A network card splits packets with several segments (TSO), so Linux sends such
+//! The packets of a burst. A network card splits packets with several segments (TSO), so Linux sends such
 //! packets, and sets PSH on each.
 
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@ use super::abi::{errno, level, misc, msg};
 use super::link::Owner;
 use super::machine::Machine;
 use super::queue::Write;
-use super::socket::{Descriptor, Epoll, Kind, Listener, Socket};
+use super::socket::{Descriptor, Epoll, Kind, LinkId, Listener, Socket};
 use crate::call::{Call, Control, Fd, Outcome, Return};
 use crate::subject::Unsupported;
 use windlass_base::{Span, Time};
@@ -248,7 +248,7 @@ impl Machine {
         Ok(0)
     }
 
-    /// The connections of a listener that nobody has accepted end with a reset; handshakes are forgotten
+    /// The connections of a listener that were not accepted end with a reset; handshakes are forgotten
     /// (`inet_csk_listen_stop`).
     fn drop_unaccepted(&mut self, fd: Fd) {
         let waiting: Vec<_> = self
@@ -259,7 +259,7 @@ impl Machine {
             .collect();
         for id in waiting {
             let Some(link) = self.links.get_mut(&id) else { continue };
-            link.owner = Owner::Nobody;
+            link.owner = Owner::Orphan;
             if link.connection.state() == State::SynReceived {
                 self.links.remove(&id);
             } else {
@@ -277,7 +277,7 @@ impl Machine {
             Kind::Listener(_) => self.drop_unaccepted(fd),
             Kind::Connected(id) => {
                 if let Some(link) = self.links.get_mut(&id) {
-                    link.owner = Owner::Nobody;
+                    link.owner = Owner::Orphan;
                     link.connection.abort();
                 }
                 self.settle(id);
@@ -288,10 +288,10 @@ impl Machine {
     }
 
     /// A connection loses its socket (`tcp_close`).
-    fn abandon(&mut self, id: super::link::LinkId, linger: Option<i32>) {
+    fn abandon(&mut self, id: LinkId, linger: Option<i32>) {
         let clock = self.clock();
         let Some(link) = self.links.get_mut(&id) else { return };
-        link.owner = Owner::Nobody;
+        link.owner = Owner::Orphan;
         link.wants_room = false;
         if link.connection.state() == State::SynSent {
             // Nothing of it was answered, so nothing needs a reset.
@@ -309,7 +309,7 @@ impl Machine {
     }
 }
 
-/// Data.
+/// Data that a program reads and writes.
 impl Machine {
     fn read(&mut self, fd: Fd, len: usize, flags: i32) -> Option<Return> {
         match self.try_read(fd, len as u64, flags) {

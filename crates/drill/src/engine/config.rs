@@ -1,11 +1,11 @@
 //! The engine's options for a socket: the profile `linux`, what the host's variables change of it, and what the
 //! program has set.
 
+use super::controller::controller;
 use super::socket::Options;
 use super::sysctl::Settings;
 use std::sync::Arc;
 use windlass_base::Span;
-use windlass_tcp::cc::ControllerFactory;
 use windlass_tcp::config::{EcnEcho, KeepAlive, OptionUse};
 use windlass_tcp::{Config, Profile};
 
@@ -15,20 +15,13 @@ const PERSISTENT: i64 = 3;
 /// The send buffer of the engine: the host counts what the program may write, as Linux counts it.
 const SEND_BUFFER: u64 = 1 << 40;
 
-/// Who opens a connection.
+/// The end that opens a connection.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// This end, by `connect`.
     Active,
     /// The other end: this one listens.
     Passive,
-}
-
-/// The controller that Linux calls so; `None` if the engine has none of that name.
-pub(super) fn controller(name: &str) -> Option<Arc<dyn ControllerFactory>> {
-    // Linux's Reno has the partial ACKs of RFC 6582, as the engine's NewReno.
-    let name = if name == "reno" { "newreno" } else { name };
-    Profile::Linux.controller(name)
 }
 
 /// The options of a connection with segments of at most `mss` bytes.

@@ -89,7 +89,7 @@ fn of_connection(fields: &mut Fields, link: &Link) {
     );
 }
 
-/// What the handshake has agreed on (`TCPI_OPT_*`).
+/// The options that the handshake has agreed on, as bits (`TCPI_OPT_*`).
 fn agreed(link: &Link) -> i64 {
     let connection = &link.connection;
     let bits = [
@@ -141,7 +141,7 @@ fn of_traffic(fields: &mut Fields, link: &Link, _now: Time) {
     );
 }
 
-/// What AccECN has counted.
+/// The counters of AccECN.
 fn of_feedback(fields: &mut Fields, link: &Link) {
     let counts = link.connection.accurate_ecn().unwrap_or_default();
     let (reported, received) = (counts.reported, counts.received);

@@ -10,22 +10,18 @@ use std::collections::BTreeSet;
 use windlass_base::{Span, Time};
 use windlass_tcp::{Connection, Ecn, State};
 
-/// The name of a connection in the host.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct LinkId(pub(super) u64);
-
-/// Who has a connection.
+/// The socket that has a connection.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// A listening socket, until `accept`.
     Listener(Fd),
     /// A socket.
     Socket(Fd),
-    /// None any more: it is closed.
-    Nobody,
+    /// None any more: its socket is closed.
+    Orphan,
 }
 
-/// Linux holds what TCP_CORK and MSG_MORE keep back for 200 ms at most, if nothing is in flight.
+/// Linux holds data back for TCP_CORK and MSG_MORE for 200 ms at most, if nothing is in flight.
 const CORK_AT_MOST: Span = Span::from_millis(200);
 
 /// The most bytes of a packet with several segments (GSO_LEGACY_MAX_SIZE less the longest headers).
@@ -51,7 +47,7 @@ pub(super) struct Link {
     pub(super) chrono: Chrono,
     /// The program waits for room to write.
     pub(super) wants_room: bool,
-    /// When what is held back leaves nevertheless.
+    /// When data that is held back leaves nevertheless.
     pub(super) cork_until: Option<Time>,
     /// When a closed connection in FIN-WAIT-2 is given up.
     pub(super) fin_until: Option<Time>,
@@ -86,7 +82,7 @@ impl Link {
             ends,
             connection,
             options,
-            owner: Owner::Nobody,
+            owner: Owner::Orphan,
             queue: SendQueue::default(),
             packet_ends: BTreeSet::new(),
             error: None,
@@ -112,26 +108,25 @@ impl Link {
         unsent(&self.connection) + self.queue.len()
     }
 
-    /// Data that is written must wait for more, or for the 200 ms.
+    /// True if written data must wait for more, or for the 200 ms.
     fn is_corked(&self) -> bool {
         self.options.cork || self.queue.expects_more()
     }
 
-    /// The program has written, or wants what it has written to leave.
+    /// The program has written, or wants its data to leave.
     pub(super) fn push(&mut self, now: Time) {
         let flush = if self.is_corked() && !self.queue.fin { Flush::Hold } else { Flush::All };
         self.queue.feed(&mut self.connection, flush, true);
         self.hold(now);
     }
 
-    /// Lets go of what is held back. `pushes`: with PSH.
+    /// Sends the data that is held back. `pushes`: with PSH.
     pub(super) fn release(&mut self, now: Time, pushes: bool) {
         self.queue.feed(&mut self.connection, Flush::All, pushes);
         self.hold(now);
     }
 
-    /// An ACK has arrived: with MSG_MORE alone, what it held back leaves (`tcp_data_snd_check` does not know of the
-    /// flag).
+    /// An ACK has arrived. Data that MSG_MORE alone held back leaves, as `tcp_data_snd_check` does not know of the flag.
     pub(super) fn release_after_ack(&mut self, now: Time) {
         let quiet = self.connection.in_flight() == 0;
         if self.queue.len() > 0 && !self.options.cork && (self.options.nodelay || quiet) {
@@ -139,7 +134,7 @@ impl Link {
         }
     }
 
-    /// Starts or stops the timer of what is held back, and closes once nothing is.
+    /// Starts or stops the timer of data that is held back, and closes once there is none.
     fn hold(&mut self, now: Time) {
         let held = self.queue.len() > 0 && self.is_corked();
         self.cork_until = match self.cork_until {

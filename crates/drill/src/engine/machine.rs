@@ -3,8 +3,8 @@
 use super::abi::errno;
 use super::chrono::Limit;
 use super::config::{Role, config, option_use};
-use super::link::{Link, LinkId, Owner};
-use super::socket::{Descriptor, Kind, Listener, Options, Socket};
+use super::link::{Link, Owner};
+use super::socket::{Descriptor, Kind, LinkId, Listener, Options, Socket};
 use super::sysctl::Settings;
 use super::wire::{self, Ends, IcmpError, Incoming, Marking};
 use crate::call::Fd;
@@ -209,7 +209,7 @@ impl Machine {
     fn is_orphaned_data(&self, id: LinkId, segment: &Segment) -> bool {
         let link = &self.links[&id];
         let receives = matches!(link.connection.state(), State::FinWait1 | State::FinWait2);
-        link.owner == Owner::Nobody
+        link.owner == Owner::Orphan
             && receives
             && !segment.flags.contains(Flags::RST)
             && link.connection.has_new_data(segment)
@@ -308,7 +308,7 @@ fn note_arrival(now: Time, link: &mut Link, segment: &Segment) {
     }
 }
 
-/// What follows from a change of a connection.
+/// The consequences of a change of a connection.
 impl Machine {
     /// Sends what a connection has to send, and takes its events.
     pub(super) fn settle(&mut self, id: LinkId) {
@@ -354,10 +354,10 @@ impl Machine {
         let Some(link) = self.links.get_mut(&id) else { return };
         let ended = link.connection.state() == State::Closed;
         match link.owner {
-            Owner::Nobody if ended => {
+            Owner::Orphan if ended => {
                 self.links.remove(&id);
             }
-            Owner::Nobody if link.connection.state() == State::FinWait2 => {
+            Owner::Orphan if link.connection.state() == State::FinWait2 => {
                 let clock = self.now + STARTED;
                 link.fin_until.get_or_insert(clock + fin_timeout);
             }
@@ -416,7 +416,7 @@ fn error_of(error: Error, soft: Option<i32>, peer_closed: bool) -> Option<i32> {
     }
 }
 
-/// What limits the sender now.
+/// The limit of the sender now.
 fn limit(link: &Link) -> Limit {
     let connection = &link.connection;
     if link.unacknowledged() == 0 {

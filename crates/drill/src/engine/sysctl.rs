@@ -67,7 +67,7 @@ impl Default for Settings {
     }
 }
 
-/// What a value does.
+/// The effect of a value.
 #[derive(Clone, Debug)]
 enum Effect {
     /// It is one number of this range.
@@ -91,7 +91,7 @@ pub struct Row {
     pub linux: &'static str,
     /// The value of the kernel's `defaults.sh`; empty where it leaves the default.
     pub scripts: &'static str,
-    /// What it means for the engine.
+    /// Its meaning for the engine.
     pub meaning: &'static str,
     effect: Effect,
 }
@@ -184,7 +184,7 @@ impl Row {
             Nothing => {}
             Only(values) => return values.contains(&value).then_some(()),
             Controller => {
-                super::config::controller(value)?;
+                super::controller::controller(value)?;
                 value.clone_into(&mut settings.controller);
             }
             Number(field, range) => {

@@ -1,7 +1,7 @@
 //! Calls that begin, block and return.
 
 use super::calls::{self, Prepared};
-use super::events::{Due, nanos};
+use super::due::{Due, Pending, nanos};
 use super::outcome::Side;
 use super::runner::{Runner, Stop, diverged, line, plain};
 use crate::call::{BLOCKED_AT_MOST, Call, Fd, Return};
@@ -10,15 +10,6 @@ use windlass_base::Time;
 
 /// How long a call of the script waits for one that blocks.
 const PATIENCE_NS: i64 = 1_000_000_000;
-
-/// A call that has not returned.
-#[derive(Clone, Debug)]
-pub(super) struct Pending {
-    position: Position,
-    spec: CallSpec,
-    /// When it returns, if it blocks.
-    end: Option<Due>,
-}
 
 impl Runner<'_> {
     /// Begins a call. One that does not block has returned when this does.

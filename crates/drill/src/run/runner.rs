@@ -1,8 +1,8 @@
 //! The state of a script that runs, and its clock.
 
 use super::connection::Connections;
+use super::due::{Pending, seconds};
 use super::outcome::{Captured, Divergence, Entry, Line, Run, Side, Verdict};
-use super::pending::Pending;
 use crate::call::Fd;
 use crate::packet::{self, Packet};
 use crate::script::Position;
@@ -203,11 +203,6 @@ pub(super) fn diverged(
 /// A line with a time of the script in nanoseconds.
 pub(super) fn line(at: i64, text: impl Into<String>) -> Line {
     Line { at: seconds(at), text: text.into() }
-}
-
-/// Seconds with six digits behind the point.
-pub(super) fn seconds(nanos: i64) -> String {
-    format!("{:.6}", nanos as f64 / 1e9)
 }
 
 /// A line without a time.

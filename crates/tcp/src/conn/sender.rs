@@ -27,7 +27,7 @@ pub(crate) struct Sender {
     pub(crate) wl1: u64,
     /// When data was sent last.
     pub(crate) last_sent: Time,
-    /// The end of the last small segment sent, if small ones are told from full ones.
+    /// The end of the last small segment sent, if Nagle's algorithm asks for it.
     pub(crate) small_end: u64,
     /// ISS: the sequence number of this end's SYN.
     pub(crate) isn: SeqNumber,

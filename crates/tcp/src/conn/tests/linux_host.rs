@@ -1,4 +1,4 @@
-//! What a Linux host does and the profiles leave off: AccECN's option and ECT on every segment, timeouts of SYNs, the
+//! The behaviour of a Linux host that the profiles leave off: AccECN's option and ECT on every segment, timeouts of SYNs, the
 //! ACK of a FIN.
 
 use super::script::{Script, plain};
