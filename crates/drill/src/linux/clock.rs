@@ -34,7 +34,7 @@ impl Clock {
         let socket = UnixDatagram::unbound()?;
         // The timeout of a socket ends at a tick, as TCP's timers do; those of poll and sleep are finer.
         socket.set_read_timeout(Some(Duration::from_millis(1)))?;
-        // Nobody sends to it.
+        // No thread sends to it.
         let _ = socket.recv(&mut [0]);
         Ok(self.now())
     }

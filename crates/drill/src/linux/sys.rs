@@ -9,7 +9,7 @@ use std::mem::{size_of, zeroed};
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::ptr::{from_mut, from_ref, null_mut};
 
-/// What a call returns: its value, or Linux's number of the error.
+/// The value that a call returns, or Linux's number of the error.
 pub(super) type Value = Result<i64, i32>;
 
 /// Room for the control messages of one packet.
@@ -19,7 +19,7 @@ fn value(returned: i64) -> Value {
     if returned < 0 { Err(Errno::last_raw()) } else { Ok(returned) }
 }
 
-/// `accept4`.
+/// `accept4` with flags.
 pub(super) fn accept(fd: RawFd, flags: i32) -> Result<OwnedFd, i32> {
     // SAFETY: the address is left out.
     let new = unsafe { libc::accept4(fd, null_mut(), null_mut(), flags) };
@@ -28,7 +28,7 @@ pub(super) fn accept(fd: RawFd, flags: i32) -> Result<OwnedFd, i32> {
     Ok(unsafe { OwnedFd::from_raw_fd(new) })
 }
 
-/// `shutdown`.
+/// `shutdown` of a socket.
 pub(super) fn shutdown(fd: RawFd, how: i32) -> Value {
     // SAFETY: it takes numbers.
     value(unsafe { libc::shutdown(fd, how) }.into())
@@ -59,7 +59,7 @@ pub(super) fn ioctl(fd: RawFd, request: u64) -> (Value, i64) {
     (value(returned.into()), room[0].into())
 }
 
-/// `setsockopt`.
+/// `setsockopt` with bytes.
 pub(super) fn set_option(fd: RawFd, level: i32, name: i32, bytes: &[u8]) -> Value {
     let len = bytes.len() as libc::socklen_t;
     // SAFETY: the bytes are readable.
@@ -97,7 +97,7 @@ pub(super) struct Message<'a> {
     pub(super) to: Option<SockaddrStorage>,
 }
 
-/// `sendmsg`.
+/// `sendmsg` with buffers and control messages.
 pub(super) fn send(fd: RawFd, message: &Message<'_>, flags: i32) -> Value {
     let iov_base = message.data.map_or(null_mut(), |data| data.as_ptr().cast_mut().cast());
     let room = message.data.map_or(usize::MAX, <[u8]>::len);
