@@ -8,7 +8,7 @@ SOAK_SECONDS ?= 1800
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build python demo playground probe-library site test lint bench chaos fuzz sanitize verify-aarch64 verify-accecn verify-bare verify-drill verify-dualpi2 verify-ecn-proxy verify-judge verify-monitoring verify-mutants verify-nat verify-new verify-ns2 verify-packages verify-playground verify-probe verify-site verify-tou verify-traffic packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
+.PHONY: help setup build python demo playground probe-library site test lint bench chaos fuzz sanitize verify-aarch64 verify-accecn verify-bare verify-drill verify-dualpi2 verify-ecn-proxy verify-judge verify-monitoring verify-mutants verify-nat verify-new verify-ns2 verify-packages verify-playground verify-probe verify-site verify-stacks verify-tou verify-traffic packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -128,6 +128,9 @@ verify-site: site ## Run the tutorials and the guides' examples, as root; open t
 	@scripts/setup-verify-site
 	@PATH="$(CURDIR)/target/release:$(CURDIR)/.venv/bin:$$PATH" .venv/bin/python -m pytest -q -rs site/verify
 
+verify-stacks: setup ## Lint and test other transports in the simulator; as root hold them against windlass link
+	@scripts/verify-stacks
+
 verify-tou: setup ## Run ssh, rsync, git, curl, psql, Go across two NATs with loss, kill -9 each part, as root
 	@scripts/setup-verify-tou
 	cargo test --locked --package windlass --test tou -- --ignored --nocapture --test-threads 1 \
@@ -174,4 +177,4 @@ install-service: build ## Install the ECN proxy and the services of ToU for syst
 	test -e $(DESTDIR)/etc/windlass/ecn-proxy.toml || install -D --mode=644 packaging/ecn-proxy.toml $(DESTDIR)/etc/windlass/ecn-proxy.toml
 
 clean: ## Remove what was built, the lab's environment and the reports
-	rm -rf target benches/tou-peers/target tests/freestanding/target fuzz/target .venv .venv-site out
+	rm -rf target stacks/target benches/tou-peers/target tests/freestanding/target fuzz/target .venv .venv-site out

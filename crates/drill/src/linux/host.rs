@@ -36,7 +36,7 @@ pub(super) struct KernelHost {
     has_begun: bool,
     /// A call has begun and its end is not known yet.
     is_calling: bool,
-    /// The end of a call, before the runner has asked for it.
+    /// The end of a call that the runner has not asked for.
     end: Option<(Time, Return)>,
 }
 

@@ -4,6 +4,7 @@
 mod applications;
 mod completions;
 mod distribution;
+mod endpoint;
 mod media;
 mod middlebox;
 mod over_time;
@@ -15,14 +16,15 @@ pub use crate::ecn_proxy::EcnProxyCounters;
 pub use applications::{Pages, Video};
 pub(crate) use completions::barriers;
 pub use completions::{BarrierSummary, Completions, SizeClass, Times};
+pub use endpoint::{EndSummary, EndpointMeans, EndpointSummary};
 pub use media::MediaSummary;
 pub use middlebox::{CustomCounters, MiddleboxCounters, MiddleboxSummary};
 pub use over_time::{FlowOverTime, OverTime};
 pub use text::{line, pretty};
 
-use crate::model::{Flow, LinkDirection, Scenario, UdpFlow, UdpTraffic};
+use crate::model::{EndpointFlow, Flow, LinkDirection, Scenario, UdpFlow, UdpTraffic};
 use crate::network::Network;
-use crate::record::{FlowRecord, QueueRecord, Records, Traffic, UdpRecord};
+use crate::record::{EndpointRecord, FlowRecord, QueueRecord, Records, Traffic, UdpRecord};
 use crate::reported_queues::reported_queues;
 use crate::series;
 use crate::warnings::warnings;
@@ -58,7 +60,8 @@ pub struct Summary {
     pub duration_s: f64,
     /// Where the steady window begins, in seconds.
     pub steady_from_s: f64,
-    /// Jain's index of the TCP flows' rates.
+    /// Jain's index of the TCP flows' rates in packets/s; with flows of other transports, of the goodputs of both
+    /// in Mbit/s.
     pub fairness_index: Windows<Option<f64>>,
     /// Sum of the TCP flows' rates.
     pub total_packets_per_s: Windows<f64>,
@@ -85,6 +88,9 @@ pub struct Summary {
     pub flows: Vec<FlowSummary>,
     /// UDP sources, in the scenario's order.
     pub udp: Vec<UdpSummary>,
+    /// Flows of other transports, in the scenario's order; left out where it has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub endpoints: Vec<EndpointSummary>,
     /// The bottleneck's queue, then the others between routers, in the scenario's order.
     pub queues: Vec<QueueSummary>,
     /// Rates and fairness over time; left out where the scenario has no interval.
@@ -323,6 +329,7 @@ pub(crate) fn summarise(
         .map(|direction| queue_summary(scenario, direction, network, lengths))
         .collect();
     let bottleneck = &queues[0];
+    let endpoints = endpoint_summaries(scenario, network, records, lengths);
     let rates: Vec<Windows<f64>> = flows.iter().map(|flow| flow.packets_per_s).collect();
     let mbit_per_s: Vec<Windows<f64>> = flows.iter().map(|flow| flow.mbit_per_s).collect();
     Summary {
@@ -333,10 +340,7 @@ pub(crate) fn summarise(
         series_schema: series::SCHEMA_VERSION,
         duration_s: duration.as_secs_f64(),
         steady_from_s: steady_from.as_secs_f64(),
-        fairness_index: Windows {
-            whole_run: fairness_index(&whole_run(&rates)),
-            steady: fairness_index(&steady_of(&rates)),
-        },
+        fairness_index: fairness(&rates, &mbit_per_s, &endpoints),
         total_packets_per_s: total(&rates),
         total_mbit_per_s: total(&mbit_per_s),
         utilisation: bottleneck.utilisation,
@@ -348,12 +352,30 @@ pub(crate) fn summarise(
         delivered_segments: records.delivered_segments,
         events,
         udp: udp_summaries(scenario, network, records, lengths),
+        endpoints,
         flows,
         queues,
         over_time: over_time::over_time(scenario, &records.flows),
         barriers: vec![],
         middleboxes: vec![],
         warnings: warnings(scenario, network),
+    }
+}
+
+/// Jain's index of all flows. TCP flows alone compare by packets, which differ in size.
+fn fairness(
+    packets_per_s: &[Windows<f64>],
+    mbit_per_s: &[Windows<f64>],
+    endpoints: &[EndpointSummary],
+) -> Windows<Option<f64>> {
+    let goodputs = endpoints.iter().map(|flow| flow.goodput_mbit_per_s);
+    let all: Vec<Windows<f64>> = match endpoints.is_empty() {
+        true => packets_per_s.to_vec(),
+        false => mbit_per_s.iter().copied().chain(goodputs).collect(),
+    };
+    Windows {
+        whole_run: fairness_index(&whole_run(&all)),
+        steady: fairness_index(&steady_of(&all)),
     }
 }
 
@@ -450,6 +472,25 @@ fn udp_summaries(
         }
     };
     sources.map(summary).collect()
+}
+
+fn endpoint_summaries(
+    scenario: &Scenario,
+    network: &Network,
+    records: &Records,
+    lengths: Lengths,
+) -> Vec<EndpointSummary> {
+    let first = (scenario.flows.len() + scenario.udp.len()) as u32;
+    let flows = (first..).zip(scenario.endpoints.iter().zip(&records.endpoints));
+    let summary = |(number, (flow, record)): (u32, (&EndpointFlow, &EndpointRecord))| {
+        let path = endpoint::Path {
+            rtt_min_ms: network.round_trip(number).as_millis_f64(),
+            traffic: records.traffic[number as usize],
+            has_policer: network.has_policer(),
+        };
+        EndpointSummary::new(flow, record, &path, lengths)
+    };
+    flows.map(summary).collect()
 }
 
 fn udp_mbit_per_s(

@@ -6,7 +6,7 @@ use crate::machine::{Machine, folders};
 use std::path::Path;
 use std::process::ExitCode;
 use windlass_drill::{Kernel, Subject};
-use windlass_link::linux::acquire_privilege;
+use windlass_namespace::acquire_privilege;
 
 /// The kernel that runs.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::machine::{Machine, folders};
 use std::process::ExitCode;
 use windlass_judge::Kernel;
-use windlass_link::linux::acquire_privilege;
+use windlass_namespace::acquire_privilege;
 
 /// The kernel that runs, with this controller.
 pub(super) fn running(controller: &str) -> Result<Kernel, Failure> {
