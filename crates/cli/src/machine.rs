@@ -22,7 +22,7 @@ cat "$1" $(ldd "$1" | grep -o '/[^ ]*') >/dev/null
 exec "$@" >"$0/stdout" 2>"$0/stderr"
 "#;
 
-/// What runs in the machine.
+/// A run of this command in the machine.
 pub(crate) struct Machine<'a> {
     /// The option that asks for it, for messages.
     pub named: &'a str,

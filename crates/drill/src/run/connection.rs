@@ -240,7 +240,7 @@ impl Connection {
         }
     }
 
-    /// What a sequence number of the subject has more than in the script.
+    /// The difference between a sequence number of the subject and that of the script.
     fn local_offset(&self, is_syn: bool) -> u32 {
         if is_syn { self.live_isn.wrapping_sub(self.script_isn) } else { self.live_isn }
     }

@@ -12,7 +12,7 @@ pub(super) struct Due {
     pub(super) any: bool,
     /// How far it may be off.
     pub(super) tolerance: i64,
-    /// What a relative time counts from; 0 for an absolute one.
+    /// The time from which a relative time counts; 0 for an absolute one.
     pub(super) origin: i64,
 }
 

@@ -105,7 +105,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// What a call means for the connections before it returns.
+    /// Tells the connections of a call before it returns.
     fn before_call(&mut self, spec: &CallSpec, call: &Call) {
         let connects = matches!(call, Call::Connect { .. } | Call::SendMessage { .. })
             || spec.name == "sendto";
@@ -160,7 +160,7 @@ impl Runner<'_> {
         self.after_call(position, &spec, value)
     }
 
-    /// What a call that succeeded means for descriptors and connections.
+    /// Tells descriptors and connections of a call that succeeded.
     fn after_call(
         &mut self,
         position: Position,

@@ -44,7 +44,7 @@ pub(super) struct Runner<'a> {
     /// The time of the first event, by the subject's clock.
     pub(super) start: Time,
     pub(super) connections: Connections,
-    /// What the subject sent and no event has taken.
+    /// Packets of the subject that no event has taken.
     pub(super) sent: VecDeque<Sent>,
     /// The call that has not returned.
     pub(super) pending: Option<Pending>,
@@ -108,7 +108,7 @@ impl<'a> Runner<'a> {
             self.commands(init)?;
         }
         self.take_in()?;
-        // What left while the host was set up belongs to no connection.
+        // Packets that left while the host was set up belong to no connection.
         self.sent.clear();
         self.start = self.host.now();
         for event in &script.events {
@@ -144,7 +144,7 @@ impl<'a> Runner<'a> {
         while let Some((at, bytes)) = self.host.transmit() {
             let parsed = packet::parse(&bytes);
             self.packets.push(Captured { at, inbound: false, bytes });
-            // What is no packet of ours, as IPv6's router solicitations with their own headers, is in the capture.
+            // Other packets, as IPv6's router solicitations with their own headers, are in the capture alone.
             if let Ok(packet) = parsed {
                 self.sent.push_back(Sent { at, packet });
             }

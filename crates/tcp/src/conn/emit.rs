@@ -145,7 +145,7 @@ impl Connection {
         // The peer evaluates CWR only on segments with data.
         first.flags |= self.congestion_flags(retransmission || data.segment == 0);
         let end = data_end + u64::from(first.flags.contains(Flags::FIN));
-        if self.config.sending.nagle_spares_first && data.segment > 0 {
+        if self.options.nagle_spares_first && data.segment > 0 {
             self.note_small(data, &run.first);
         }
         self.account_data(now, data, end, retransmission);

@@ -27,8 +27,6 @@ pub(crate) struct Sender {
     pub(crate) wl1: u64,
     /// When data was sent last.
     pub(crate) last_sent: Time,
-    /// The end of the last small segment sent, if Nagle's algorithm asks for it.
-    pub(crate) small_end: u64,
     /// ISS: the sequence number of this end's SYN.
     pub(crate) isn: SeqNumber,
     /// The application has closed the stream: the FIN has the position `written`.
@@ -41,10 +39,12 @@ pub(crate) struct Sender {
     pub(crate) in_batch: bool,
     /// cwnd limited the sender when the batch began.
     pub(crate) cwnd_limited: bool,
-    /// How far cwnd was used in the present round trip.
-    pub(crate) usage: Usage,
     /// The segments that are being timed.
     pub(crate) timing: Timing,
+    /// The end of the last small segment sent, if Nagle's algorithm asks for it.
+    pub(crate) small_end: u64,
+    /// How far cwnd was used in the present round trip.
+    pub(crate) usage: Usage,
 }
 
 /// The use of cwnd in a round trip, for [`GrowthConfig::validates_by_round`](crate::config::GrowthConfig).

@@ -71,7 +71,7 @@ pub(crate) struct Drill {
 }
 
 impl Drill {
-    /// What the scripts get of these arguments.
+    /// The choice that these arguments make for scripts.
     pub(super) fn choice(&self) -> Choice {
         Choice {
             ip_version: self.ip_version,

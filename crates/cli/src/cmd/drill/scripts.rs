@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What the files of scripts end with.
+/// The ending of a script's file name.
 const EXTENSION: &str = "pkt";
 
 /// The scripts that the arguments name, in order; those of a folder sorted by name.
