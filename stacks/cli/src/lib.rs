@@ -27,3 +27,8 @@ pub fn main(args: &Args) -> Result<(), String> {
         Command::Compare(args) => compare::main(args),
     }
 }
+
+/// The program of docs/guide/stacks.md, compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/stacks.md")]
+struct Guide;
