@@ -13,8 +13,12 @@
 //! It is a thin layer: it parses arguments, calls the libraries and prints.
 
 #![cfg_attr(
+    not(all(feature = "probe", feature = "tou")),
+    expect(dead_code, reason = "some helpers are of commands that are left out")
+)]
+#![cfg_attr(
     not(all(feature = "link", feature = "probe", feature = "tou")),
-    allow(dead_code, unused_imports, reason = "some helpers are of commands that are left out")
+    expect(unused_imports, reason = "some helpers are of commands that are left out")
 )]
 
 mod args;

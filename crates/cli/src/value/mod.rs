@@ -2,7 +2,7 @@
 
 #![cfg_attr(
     not(target_os = "linux"),
-    allow(dead_code, reason = "only the link, which needs Linux, uses some of these parsers")
+    expect(dead_code, reason = "only the link, which needs Linux, uses some of these parsers")
 )]
 
 mod controller;

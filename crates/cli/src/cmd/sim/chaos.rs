@@ -44,7 +44,7 @@ fn run(args: &Chaos) -> Result<(), Failure> {
     )))
 }
 
-/// What was run.
+/// The outcome of all seeds.
 struct Ran {
     text: String,
     sums: Value,
