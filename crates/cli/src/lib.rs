@@ -14,11 +14,7 @@
 
 #![cfg_attr(
     not(all(feature = "probe", feature = "tou")),
-    expect(dead_code, reason = "some helpers are of commands that are left out")
-)]
-#![cfg_attr(
-    not(all(feature = "link", feature = "probe", feature = "tou")),
-    expect(unused_imports, reason = "some helpers are of commands that are left out")
+    expect(dead_code, unused_imports, reason = "some helpers are of commands that are left out")
 )]
 
 mod args;

@@ -1,6 +1,6 @@
 //! A congestion controller with settings.
 
-use super::path::kind_and_settings;
+use super::kind::kind_and_settings;
 use crate::registry::{controller, registry};
 use serde_json::Value;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! How a link loses packets.
 
-use super::path::kind_and_settings;
+use super::kind::kind_and_settings;
 use super::quantity::parse_probability;
 use serde_json::{Value, json};
 use windlass_keys::{Context, Decode, Definitions, Keys, Node, Probability, Reader, keys};

@@ -7,11 +7,14 @@
 
 mod controller;
 mod host_port;
+mod kind;
 #[cfg(feature = "link")]
 mod loss;
 mod name;
 mod number;
+#[cfg(feature = "link")]
 mod over_time;
+#[cfg(feature = "link")]
 mod path;
 #[cfg(feature = "link")]
 mod port;
@@ -28,10 +31,12 @@ pub(crate) use name::{
     profile_names, rto_rule_names,
 };
 pub(crate) use number::{parse_count, parse_seed, parse_seeds, whole};
+#[cfg(feature = "link")]
 pub(crate) use over_time::{
     OverTime, parse_aggregation, parse_delay_over_time, parse_outage, parse_policer,
     parse_rate_over_time, parse_shaper, parse_wifi_jitter,
 };
+#[cfg(feature = "link")]
 pub(crate) use path::{Side, Sided, all, last, parse_queue, sided};
 #[cfg(feature = "link")]
 pub(crate) use port::{PortArg, parse_block, parse_port};

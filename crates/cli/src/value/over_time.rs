@@ -1,6 +1,6 @@
 //! Options that vary a direction of a link over time.
 
-use super::path::kind_and_settings;
+use super::kind::kind_and_settings;
 use super::quantity::{parse_rate, parse_time};
 use serde_json::{Map, Value, json};
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! Settings of a direction of a link, and its queue.
 
+use super::kind::kind_and_settings;
 use crate::registry::registry;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use windlass_aqm::Config as Queue;
 
 /// The directions that a setting is for.
@@ -55,25 +56,6 @@ pub(crate) fn parse_queue(text: &str) -> Result<Queue, String> {
     registry()
         .read_queue("queue", &Value::Object(settings))
         .map_err(|problems| problems.to_string())
-}
-
-pub(super) fn kind_and_settings(text: &str) -> Result<(&str, Map<String, Value>), String> {
-    let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
-    let settings = settings.split(',').filter(|setting| !setting.is_empty()).map(|setting| {
-        let (key, value) = setting
-            .split_once('=')
-            .ok_or_else(|| format!("expected key=value, found {setting:?}"))?;
-        Ok((key.to_owned(), value_of(value)))
-    });
-    Ok((kind, settings.collect::<Result<_, String>>()?))
-}
-
-/// A number, true or false; or a text, as quantities are.
-fn value_of(text: &str) -> Value {
-    match serde_json::from_str(text) {
-        Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
-        _ => text.into(),
-    }
 }
 
 #[cfg(test)]
