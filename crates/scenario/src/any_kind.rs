@@ -1,4 +1,4 @@
-//! A controller, queue discipline or middlebox where a scenario names it: Windlass's own kinds, which
+//! A controller, queue discipline, middlebox or transport where a scenario names it: Windlass's own kinds, which
 //! [`choice!`](windlass_keys::choice) declares, and those that the [`Registry`] adds.
 
 use crate::registry::{Context, Kind, Registry, Settings};

@@ -1,10 +1,11 @@
-//! Controllers, queue disciplines and middleboxes of other crates, under names that scenarios use.
+//! Controllers, queue disciplines, middleboxes and transports of other crates, under names that scenarios use.
 
 use serde::de::DeserializeOwned;
 use serde_json::Map;
 use std::sync::Arc;
 use windlass_aqm::{self as aqm, QueueFactory};
 use windlass_sim::MiddleboxFactory;
+use windlass_sim::endpoint::EndpointFactory;
 use windlass_tcp::cc::ControllerFactory;
 
 /// Kinds of your own, which scenarios name beside Windlass's.
@@ -50,6 +51,7 @@ pub struct Registry {
     pub(crate) controllers: Vec<Kind<Arc<dyn ControllerFactory>>>,
     pub(crate) queues: Vec<Kind<aqm::Config>>,
     pub(crate) middleboxes: Vec<Kind<Arc<dyn MiddleboxFactory>>>,
+    pub(crate) endpoints: Vec<Kind<Arc<dyn EndpointFactory>>>,
 }
 
 impl Registry {
@@ -87,6 +89,35 @@ impl Registry {
     {
         add(&mut self.middleboxes, name, |settings| Ok(Arc::new(from_settings::<F>(settings)?)));
         self
+    }
+
+    /// Adds a transport, which flows of `endpoints` name as their `stack`, as [`Registry::controller`] a controller.
+    #[must_use]
+    pub fn endpoint<F>(mut self, name: &'static str) -> Registry
+    where
+        F: EndpointFactory + DeserializeOwned + 'static,
+    {
+        add(&mut self.endpoints, name, |settings| Ok(Arc::new(from_settings::<F>(settings)?)));
+        self
+    }
+
+    /// The names of the transports, without Windlass's.
+    pub fn endpoint_names(&self) -> Vec<&'static str> {
+        self.endpoints.iter().map(|kind| kind.name).collect()
+    }
+
+    /// The transport of that name with these settings; `None` if it is not of this registry.
+    ///
+    /// # Errors
+    ///
+    /// The settings cannot be: why.
+    pub fn endpoint_by_name(
+        &self,
+        name: &str,
+        settings: Map<String, serde_json::Value>,
+    ) -> Option<Result<Arc<dyn EndpointFactory>, String>> {
+        let kind = self.endpoints.iter().find(|kind| kind.name == name)?;
+        Some((kind.build)(settings))
     }
 
     /// The names of the controllers, without Windlass's.

@@ -20,6 +20,8 @@ pub(crate) enum Event {
     Udp { source: u32 },
     /// A node's middleboxes want to be called.
     Middlebox { chain: u32 },
+    /// An end of a flow of endpoints starts, stops, or has a timer that is due; stale unless one of them is.
+    Endpoint { end: u32 },
 }
 
 /// A pending event.
@@ -52,6 +54,7 @@ impl PendingEvent {
             Event::App { flow } => (3, flow),
             Event::Udp { source } => (4, source),
             Event::Middlebox { chain } => (5, chain),
+            Event::Endpoint { end } => (6, end),
         };
         let notice = time.saturating_since(since).as_nanos().min(LONGEST);
         let tie = (LONGEST - notice) << ORDER_BITS | order;
@@ -80,7 +83,8 @@ impl PendingEvent {
             2 => Event::Timer { endpoint: index },
             3 => Event::App { flow: index },
             4 => Event::Udp { source: index },
-            _ => Event::Middlebox { chain: index },
+            5 => Event::Middlebox { chain: index },
+            _ => Event::Endpoint { end: index },
         }
     }
 }

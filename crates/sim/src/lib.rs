@@ -39,6 +39,7 @@ pub mod cycle_model;
 mod decimal;
 mod duplicate_acks;
 mod ecn_proxy;
+pub mod endpoint;
 mod event;
 pub mod external;
 mod floor;
@@ -57,6 +58,7 @@ mod run;
 pub mod series;
 pub mod simple_model;
 pub mod summary;
+mod transports;
 mod warnings;
 
 pub use aggregate::aggregate;

@@ -1,6 +1,8 @@
 //! A scenario: plain data from which a network is built. `windlass-scenario` reads it from files, and
 //! expands their shorthands.
 
+use crate::endpoint::EndpointFactory;
+pub use crate::endpoint::{EndpointApp, EndpointRequests, Side};
 use crate::middlebox::MiddleboxFactory;
 pub use crate::packet::NodeId;
 use std::sync::Arc;
@@ -37,6 +39,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// UDP sources.
     pub udp: Vec<UdpFlow>,
+    /// Flows of other transports.
+    pub endpoints: Vec<EndpointFlow>,
     /// Middleboxes on the nodes.
     pub middleboxes: Vec<Middlebox>,
     /// Equal-cost multi-path: where a node has several next hops of equal delay and number of hops, a
@@ -330,6 +334,27 @@ pub struct UdpFlow {
     pub stop: Option<Span>,
     /// Times and sizes of its packets.
     pub traffic: UdpTraffic,
+}
+
+/// A flow of another transport: its two ends and the application on them.
+#[derive(Clone, Debug)]
+pub struct EndpointFlow {
+    /// Its name in results.
+    pub name: String,
+    /// The sending host.
+    pub from: NodeId,
+    /// The receiving host.
+    pub to: NodeId,
+    /// When it begins.
+    pub start: Span,
+    /// When the application at the sender stops writing.
+    pub stop: Option<Span>,
+    /// The end that opens the connection.
+    pub opens: Side,
+    /// What the application does.
+    pub app: EndpointApp,
+    /// Makes the sender and the receiver.
+    pub ends: [Arc<dyn EndpointFactory>; 2],
 }
 
 /// Times and sizes of the packets of a UDP source.

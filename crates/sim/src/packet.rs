@@ -14,9 +14,11 @@ pub type NodeId = usize;
 /// A packet with all its header fields, without payload bytes.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Packet {
-    /// Which flow: an index into the scenario's TCP flows, followed by its UDP sources.
+    /// Which flow: an index into the scenario's TCP flows, followed by its UDP sources, and those by its flows of
+    /// endpoints.
     pub flow: u32,
-    /// Which connection of the run, counted from 0; for UDP the number of the source.
+    /// Which connection of the run, counted from 0; for UDP the number of the source, for endpoints that of their
+    /// flow among those of endpoints.
     pub connection: u32,
     /// True for packets from the receiver back to the sender.
     pub reverse: bool,
@@ -48,7 +50,8 @@ pub enum Body {
     Udp {
         /// Bytes of payload.
         payload_bytes: u32,
-        /// The frame of media that it is a part of, from 0 on; 0 for other sources.
+        /// The frame of media that it is a part of, from 0 on; 0 for other sources. For endpoints, which number the
+        /// datagram has among those of its end.
         frame: u64,
     },
 }
@@ -69,7 +72,7 @@ impl Packet {
 // The fields that the network reads, and those that endpoints read of most segments, share a cache line.
 #[repr(C, align(64))]
 pub(crate) struct InFlight {
-    /// The endpoint or UDP sink that it is for.
+    /// The end of a connection or UDP sink that it is for.
     pub(crate) to: Sink,
     /// As [`Packet::flow`].
     pub(crate) flow: u32,
@@ -78,8 +81,8 @@ pub(crate) struct InFlight {
     pub(crate) wire_bytes: u32,
     /// How long it has waited in queues so far.
     pub(crate) waited: Span,
-    /// Its segment as the engine built it, and its ECN field. For UDP the ECN field has a meaning, and
-    /// `stream_offset`, which is the packet's [`frame`](InFlight::frame).
+    /// Its segment as the engine built it, and its ECN field. For UDP and endpoints the ECN field has a
+    /// meaning, and `stream_offset`, which is the packet's [`frame`](InFlight::frame).
     pub(crate) run: Run,
 }
 
@@ -89,7 +92,7 @@ impl InFlight {
         Run { ecn, stream_offset: frame, ..Run::default() }
     }
 
-    /// The frame of media that a UDP packet is a part of; 0 for other sources.
+    /// The frame of media that a UDP packet is a part of; 0 for other sources. The number of a datagram.
     pub(crate) fn frame(&self) -> u64 {
         self.run.stream_offset
     }
@@ -119,12 +122,16 @@ impl Slot {
     }
 }
 
-/// The destination of a packet: one end of a TCP connection, or a UDP sink.
+/// The destination of a packet: one end of a TCP connection, a UDP sink, or an endpoint of another transport.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sink(u32);
 
 impl Sink {
-    const UDP: u32 = 1 << 31;
+    /// The kind is in the top two bits; it is 0 for TCP.
+    const KIND_SHIFT: u32 = 30;
+    const UDP: u32 = 2 << Sink::KIND_SHIFT;
+    const DATAGRAM: u32 = 3 << Sink::KIND_SHIFT;
+    const NUMBER: u32 = (1 << Sink::KIND_SHIFT) - 1;
 
     /// The sink of a UDP source.
     pub(crate) fn udp(source: u32) -> Sink {
@@ -136,13 +143,27 @@ impl Sink {
         Sink(connection << 1 | side as u32)
     }
 
-    pub(crate) fn is_udp(self) -> bool {
-        self.0 & Sink::UDP != 0
+    /// An end of a flow of endpoints: 0 for the sender, 1 for the receiver.
+    pub(crate) fn datagram(flow: u32, side: usize) -> Sink {
+        Sink(flow << 1 | side as u32 | Sink::DATAGRAM)
     }
 
-    /// The connection, or the number of the UDP source.
+    pub(crate) fn is_udp(self) -> bool {
+        self.0 >> Sink::KIND_SHIFT == Sink::UDP >> Sink::KIND_SHIFT
+    }
+
+    pub(crate) fn is_datagram(self) -> bool {
+        self.0 >> Sink::KIND_SHIFT == Sink::DATAGRAM >> Sink::KIND_SHIFT
+    }
+
+    pub(crate) fn is_tcp(self) -> bool {
+        self.0 & Sink::UDP == 0
+    }
+
+    /// The connection, the number of the UDP source, or the flow of endpoints.
     pub(crate) fn connection(self) -> u32 {
-        if self.is_udp() { self.0 & !Sink::UDP } else { self.0 >> 1 }
+        let number = self.0 & Sink::NUMBER;
+        if self.is_udp() { number } else { number >> 1 }
     }
 
     /// True if packets to it run from a receiver back to its sender.
@@ -150,12 +171,12 @@ impl Sink {
         !self.is_udp() && self.0 & 1 == 0
     }
 
-    /// The other end of a TCP connection.
+    /// The other end of a connection.
     pub(crate) fn other_end(self) -> Sink {
         Sink(self.0 ^ 1)
     }
 
-    /// Which end of its connection a TCP endpoint is.
+    /// Which end of its connection it is.
     pub(crate) fn side(self) -> usize {
         (self.0 & 1) as usize
     }
@@ -176,6 +197,8 @@ impl Sink {
 pub(crate) struct Packets {
     slots: Vec<InFlight>,
     free: Vec<Slot>,
+    /// Bytes of datagrams, by slot. Those of a lost one stay until another takes its place.
+    payloads: Vec<Vec<u8>>,
 }
 
 impl Packets {
@@ -188,6 +211,21 @@ impl Packets {
         let slot = self.allocate();
         *self.get_mut(slot) = packet;
         slot
+    }
+
+    /// Puts a datagram of an endpoint, with its bytes.
+    pub(crate) fn put_datagram(&mut self, packet: InFlight, payload: Vec<u8>) -> Slot {
+        let slot = self.put(packet);
+        if self.payloads.len() < self.slots.len() {
+            self.payloads.resize_with(self.slots.len(), Vec::new);
+        }
+        self.payloads[slot.0 as usize] = payload;
+        slot
+    }
+
+    /// Takes the bytes of a datagram.
+    pub(crate) fn take_payload(&mut self, slot: Slot) -> Vec<u8> {
+        self.payloads.get_mut(slot.0 as usize).map(std::mem::take).unwrap_or_default()
     }
 
     #[cold]

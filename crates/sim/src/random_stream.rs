@@ -1,5 +1,6 @@
 //! The random streams of a run: one for each part, so that one part's draws shift no other's.
 
+use crate::endpoint::Side;
 use windlass_base::Rng;
 
 const QUEUE: u64 = 1;
@@ -8,6 +9,7 @@ const TCP_FLOW: u64 = 3;
 const UDP_FLOW: u64 = 4;
 const MIDDLEBOX: u64 = 5;
 const VARIATION: u64 = 6;
+const ENDPOINT: u64 = 7;
 
 /// Decisions of a channel's queue.
 pub(crate) fn queue(seed: u64, channel: u32) -> Rng {
@@ -37,6 +39,16 @@ pub(crate) fn middlebox(seed: u64, number: u32) -> Rng {
 /// Draws for the variations of a channel over time, such as its aggregation.
 pub(crate) fn variation(seed: u64, channel: u32) -> Rng {
     stream(seed, VARIATION, channel)
+}
+
+/// The jitter of a flow of endpoints.
+pub(crate) fn endpoint_flow(seed: u64, flow: u32) -> Rng {
+    stream(seed, ENDPOINT, flow * 3)
+}
+
+/// One end of a flow of endpoints.
+pub(crate) fn endpoint(seed: u64, flow: u32, side: Side) -> Rng {
+    stream(seed, ENDPOINT, flow * 3 + 1 + side.index() as u32)
 }
 
 fn stream(seed: u64, kind: u64, number: u32) -> Rng {

@@ -8,7 +8,8 @@ pub(crate) fn reported_queues(scenario: &Scenario) -> Vec<LinkDirection> {
     let mut host = vec![false; scenario.nodes.len()];
     let tcp = scenario.flows.iter().map(|flow| [flow.from, flow.to]);
     let udp = scenario.udp.iter().map(|flow| [flow.from, flow.to]);
-    let ends: Vec<NodeId> = tcp.chain(udp).flatten().collect();
+    let endpoints = scenario.endpoints.iter().map(|flow| [flow.from, flow.to]);
+    let ends: Vec<NodeId> = tcp.chain(udp).chain(endpoints).flatten().collect();
     ends.into_iter().for_each(|node| host[node] = true);
     let is_reported = |direction: &LinkDirection| {
         let link = &scenario.links[direction.link];

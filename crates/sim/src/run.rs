@@ -11,8 +11,11 @@ use crate::network::{EarlyPacket, Network};
 use crate::packet::{InFlight, Sink, Slot};
 use crate::placed::Placed;
 use crate::random_stream;
-use crate::record::{Completions, Context, FlowRecord, Recorder, Records, Traffic, UdpRecord};
+use crate::record::{
+    Completions, Context, EndpointRecord, FlowRecord, Recorder, Records, Traffic, UdpRecord,
+};
 use crate::summary::{self, Summary};
+use crate::transports::Transports;
 use crate::warnings::warnings;
 use std::ops::Deref;
 use windlass_base::{Span, Time};
@@ -40,6 +43,7 @@ pub struct Simulation<S> {
     network: Network,
     hosts: Hosts,
     udp: Vec<UdpSource>,
+    transports: Transports,
     events: EventQueue,
     records: Records,
     middleboxes: Placed,
@@ -69,6 +73,7 @@ impl<S: Deref<Target = Scenario>> Simulation<S> {
             middleboxes,
             hosts: Hosts::new(&scenario, seed),
             udp,
+            transports: Transports::new(&scenario, seed),
             events: EventQueue::default(),
             end: Time::ZERO + scenario.duration,
             started: false,
@@ -102,10 +107,10 @@ impl<S: Deref<Target = Scenario>> Simulation<S> {
             self.started = true;
             self.schedule_starts(self.end, recorder);
         }
-        let Simulation { network, hosts, udp, events, records, handled, .. } = self;
+        let Simulation { network, hosts, udp, transports, events, records, handled, .. } = self;
         let cx = &mut Context { events, records, recorder, end: self.end };
         while let Some((now, event)) = cx.events.pop(until.min(self.end)) {
-            handle(now, event, network, hosts, udp, cx);
+            handle(now, event, network, hosts, udp, transports, cx);
             *handled += 1;
             if cx.records.unfinished == 0 && self.scenario.until_done {
                 self.end = now;
@@ -152,6 +157,7 @@ impl<S: Deref<Target = Scenario>> Simulation<S> {
         let cx = &mut Context { events, records, recorder, end };
         self.network.finish(end, cx);
         self.hosts.finish(cx);
+        self.transports.finish(end, cx);
         for (number, flow) in self.records.flows.iter_mut().enumerate() {
             flow.finish(end);
             flow.application = self.hosts.figures(number, end);
@@ -178,7 +184,9 @@ impl<S: Deref<Target = Scenario>> Simulation<S> {
 
     fn schedule_starts<R>(&mut self, end: Time, recorder: &mut R) {
         let (events, records) = (&mut self.events, &mut self.records);
-        self.hosts.schedule(&mut Context { events, records, recorder, end });
+        let cx = &mut Context { events, records, recorder, end };
+        self.hosts.schedule(cx);
+        self.transports.schedule(cx);
         for (number, source) in (0..).zip(&self.udp) {
             if let Some(due) = source.due() {
                 self.events.schedule(due, Event::Udp { source: number });
@@ -195,6 +203,7 @@ fn handle<R: Recorder>(
     network: &mut Network,
     hosts: &mut Hosts,
     udp: &mut [UdpSource],
+    transports: &mut Transports,
     cx: &mut Context<'_, R>,
 ) {
     if cx.recorder.wants_packets() {
@@ -203,28 +212,29 @@ fn handle<R: Recorder>(
     match event {
         Event::Arrival { channel } => {
             if let Some(packet) = network.handle_arrival(now, channel, cx) {
-                deliver(now, packet, hosts, network, cx);
+                deliver(now, packet, hosts, transports, network, cx);
             }
         }
         Event::Late { slot } => {
             if let Some(packet) = network.handle_late(now, Slot::from_number(slot), cx) {
-                deliver(now, packet, hosts, network, cx);
+                deliver(now, packet, hosts, transports, network, cx);
             }
         }
         Event::Timer { endpoint } => hosts.handle_timer(now, endpoint, network, cx),
         Event::App { flow } => hosts.handle_app(now, flow, network, cx),
         Event::Middlebox { chain } => network.handle_middlebox(now, chain, cx),
+        Event::Endpoint { end } => transports.handle_timer(now, end, network, cx),
         Event::Udp { source } => {
-            // UDP sources follow the TCP flows.
+            // UDP sources follow the TCP flows, and flows of endpoints follow both.
             let flow = cx.records.flows.len() as u32 + source;
             send_udp(now, source, flow, &mut udp[source as usize], network, cx);
         }
     }
     loop {
         if let Some(packet) = network.inbox.pop_front() {
-            deliver(now, packet, hosts, network, cx);
+            deliver(now, packet, hosts, transports, network, cx);
         } else if let Some(packet) = network.next_early() {
-            deliver_early(packet, hosts, network, cx);
+            deliver_early(packet, hosts, transports, network, cx);
         } else {
             break;
         }
@@ -236,14 +246,17 @@ fn deliver<R: Recorder>(
     now: Time,
     packet: Slot,
     hosts: &mut Hosts,
+    transports: &mut Transports,
     network: &mut Network,
     cx: &mut Context<'_, R>,
 ) {
     let in_flight = network.transit.packets.get(packet);
-    if in_flight.to.is_udp() {
+    if in_flight.to.is_tcp() {
+        hosts.handle_packet(now, packet, network, cx);
+    } else if in_flight.to.is_udp() {
         cx.records.udp[in_flight.to.connection() as usize].receive(now, in_flight);
     } else {
-        hosts.handle_packet(now, packet, network, cx);
+        transports.handle_packet(now, packet, network, cx);
     }
     network.transit.packets.release(packet);
 }
@@ -252,16 +265,17 @@ fn deliver<R: Recorder>(
 fn deliver_early<R: Recorder>(
     early: EarlyPacket,
     hosts: &mut Hosts,
+    transports: &mut Transports,
     network: &mut Network,
     cx: &mut Context<'_, R>,
 ) {
     let packet = network.transit.packets.get(early.packet);
     let is_first = network.is_next_to_arrive(&early)
-        && (packet.to.is_udp() || hosts.can_deliver_early(early.arrival, packet));
+        && (!packet.to.is_tcp() || hosts.can_deliver_early(early.arrival, packet));
     if is_first {
         cx.events.go_to(early.arrival);
         network.capture_early(early, cx);
-        deliver(early.arrival, early.packet, hosts, network, cx);
+        deliver(early.arrival, early.packet, hosts, transports, network, cx);
     } else {
         network.schedule_arrival(early, cx);
     }
@@ -269,7 +283,7 @@ fn deliver_early<R: Recorder>(
 
 fn records(scenario: &Scenario, network: &Network, sources: &[UdpSource]) -> Records {
     let steady_from = Time::ZERO + scenario.steady_from;
-    let (tcp, udp) = (scenario.flows.len(), scenario.udp.len());
+    let (tcp, udp, others) = (scenario.flows.len(), scenario.udp.len(), scenario.endpoints.len());
     let flow = |(number, flow): (u32, &Flow)| FlowRecord {
         completions: flow
             .app
@@ -286,9 +300,10 @@ fn records(scenario: &Scenario, network: &Network, sources: &[UdpSource]) -> Rec
     Records {
         bottleneck: Some(scenario.bottleneck),
         flows,
-        traffic: vec![Traffic::default(); tcp + udp],
+        traffic: vec![Traffic::default(); tcp + udp + others],
         udp: scenario.udp.iter().zip(sources).map(udp_record).collect(),
-        unfinished: tcp,
+        endpoints: vec![EndpointRecord::new(steady_from); others],
+        unfinished: tcp + others,
         delivered_segments: 0,
     }
 }

@@ -3,6 +3,7 @@
 use windlass_keys::{FreeTable, Located, Name, Named, keys};
 
 mod app;
+mod endpoints;
 mod fabrics;
 mod flows;
 mod middleboxes;
@@ -14,6 +15,9 @@ mod traffic;
 pub(crate) use app::{
     AppKeys, ArrivingKeys, LimitedKeys, NumberKeys, PagesKeys, RequestsKeys, ReuseKeys, RuleKeys,
     VideoKeys,
+};
+pub(crate) use endpoints::{
+    EndpointAppKeys, EndpointKeys, FixedWindowKeys, OpensKeys, StackKeys, StackKind,
 };
 pub(crate) use fabrics::{FatTreeKeys, LeafSpineKeys};
 pub(crate) use flows::{CodepointKeys, FlowKeys, OnOffKeys, UdpKeys};
@@ -86,6 +90,8 @@ keys! {
         flows: Vec<Located<FlowKeys>>,
         /// UDP sources.
         udp: Vec<Located<UdpKeys>>,
+        /// Flows of other transports.
+        endpoints: Vec<Located<EndpointKeys>>,
         /// Devices on nodes, those of one node in the order in which packets meet them.
         middleboxes: Vec<Located<MiddleboxKind>>,
     }

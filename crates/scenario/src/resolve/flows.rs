@@ -114,7 +114,7 @@ fn ends_of_group(
 }
 
 /// Sender and receiver, which must differ and be connected.
-fn ends(
+pub(super) fn ends(
     from: &Located<String>,
     to: Option<&Located<String>>,
     topology: &Topology,
@@ -155,7 +155,7 @@ fn facing(
 }
 
 /// A source must start before the end, and stop after its start.
-fn check_times(
+pub(super) fn check_times(
     start: Option<&Located<Span>>,
     stop: Option<&Located<Span>>,
     duration: Span,

@@ -3,6 +3,7 @@
 
 mod apps;
 mod builder;
+mod endpoints;
 mod fabrics;
 mod flows;
 mod handovers;
@@ -40,9 +41,12 @@ pub(crate) fn document(mut keys: ScenarioKeys, context: &mut Context) -> Option<
         flows::tcp(&keys.flows, &topology, duration, context);
     let (udp, udp_names) = flows::udp(&keys.udp, &topology, duration, context);
     names.extend(udp_names);
+    let (endpoints, endpoint_names) =
+        endpoints::endpoints(&keys.endpoints, &topology, duration, context);
+    names.extend(endpoint_names);
     let middleboxes = middleboxes::middleboxes(&keys.middleboxes, &topology.nodes, context);
     check_unique(&names, "a flow", context);
-    if keys.flows.is_empty() && keys.udp.is_empty() {
+    if keys.flows.is_empty() && keys.udp.is_empty() && keys.endpoints.is_empty() {
         let location = Location { key: "flows".into(), ..keys.duration.location.clone() };
         context.wrong_at(&location, "missing: expected at least one flow".into());
     }
@@ -61,6 +65,7 @@ pub(crate) fn document(mut keys: ScenarioKeys, context: &mut Context) -> Option<
         links: topology.links,
         flows,
         udp,
+        endpoints,
         middleboxes,
     };
     let source = keys.source.map(source);

@@ -3,7 +3,7 @@
 use windlass_base::{Rng, Span, Time};
 
 /// When an application starts, with its jitter: a uniform draw from 0 to `jitter`.
-pub(super) fn start_time(start: Span, jitter: Span, rng: &mut Rng) -> Time {
+pub(crate) fn start_time(start: Span, jitter: Span, rng: &mut Rng) -> Time {
     Time::ZERO + start + Span::from_nanos(rng.between(0, jitter.as_nanos()))
 }
 

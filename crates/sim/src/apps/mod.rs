@@ -9,6 +9,7 @@ mod udp;
 mod writer;
 
 pub(crate) use barrier::Barrier;
+pub(crate) use draw::start_time;
 pub(crate) use program::{Action, Carries, Exchange, Figures, PageLoads};
 pub(crate) use tcp::{Sources, TcpSource};
 pub(crate) use udp::{UdpPacket, UdpSource};

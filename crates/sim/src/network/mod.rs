@@ -57,18 +57,21 @@ impl Network {
         let channels = build_channels(scenario, seed)?;
         let tcp = scenario.flows.iter().map(|flow| (&flow.name, flow.from, flow.to));
         let udp = scenario.udp.iter().map(|flow| (&flow.name, flow.from, flow.to));
+        let first_udp = scenario.flows.len() as u32;
+        let first_endpoint = first_udp + scenario.udp.len() as u32;
+        let endpoints = scenario.endpoints.iter().map(|flow| (&flow.name, flow.from, flow.to));
         let mut network = Network {
             chain_behind: vec![NO_CHAIN; channels.len()],
             channels,
             routes: Routes::new(scenario),
             paths: vec![],
             ecmp: scenario.ecmp.then(|| Box::new(Ecmp::new(seed))),
-            transit: Transit { first_udp: scenario.flows.len() as u32, ..Transit::default() },
+            transit: Transit { first_udp, first_endpoint, ..Transit::default() },
             chains: vec![],
             inbox: VecDeque::new(),
             early: VecDeque::new(),
         };
-        for (name, from, to) in tcp.chain(udp) {
+        for (name, from, to) in tcp.chain(udp).chain(endpoints) {
             let path = network.routes.add_path(from, to);
             let back = network.routes.add_path(to, from);
             let (Some(path), Some(back)) = (path, back) else {
@@ -89,8 +92,11 @@ impl Network {
         if !scenario.ecmp {
             routes.allow_early_delivery(paths.as_flattened(), can_deliver_early);
         }
-        let receiver_acts =
-            |flow: usize| scenario.flows.get(flow).is_some_and(|flow| flow.app.receiver_acts());
+        let first_endpoint = self.transit.first_endpoint as usize;
+        let receiver_acts = |flow: usize| match scenario.flows.get(flow) {
+            Some(flow) => flow.app.receiver_acts(),
+            None => flow >= first_endpoint,
+        };
         let early = EarlyDelivery::new(routes, paths, receiver_acts, channels.len());
         let mut allowed = vec![[false; 2]; paths.len()];
         for (flow, path) in paths.iter().enumerate() {
@@ -100,6 +106,7 @@ impl Network {
                     (Destination::Receiver, Destination::Sender)
                 }
                 Some(_) => (Destination::Receiver, Destination::Other),
+                None if flow >= first_endpoint => (Destination::Other, Destination::Other),
                 None => (Destination::UdpSink, Destination::Other),
             };
             for (way, (path, answers, destination)) in
@@ -354,6 +361,10 @@ impl Network {
     ) {
         let packet = self.transit.view(slot);
         let waited = self.transit.packets.get(slot).waited;
+        if packet.flow >= self.transit.first_endpoint {
+            let payload = self.transit.packets.take_payload(slot);
+            self.chains[chain as usize].hold(&packet, payload);
+        }
         self.transit.packets.release(slot);
         self.chains[chain as usize].pass(now, packet);
         // A packet that leaves in the direction of this one has its payload, and its waiting time.
@@ -391,7 +402,13 @@ impl Network {
             let packet = self.chains[chain as usize].out[position];
             if let Some(on_its_way) = self.on_its_way(chain, &packet) {
                 let waited = waited(&packet);
-                let slot = self.transit.packets.put(InFlight { waited, ..on_its_way });
+                let on_its_way = InFlight { waited, ..on_its_way };
+                let slot = if on_its_way.to.is_datagram() {
+                    let payload = self.chains[chain as usize].payload(&packet);
+                    self.transit.packets.put_datagram(on_its_way, payload)
+                } else {
+                    self.transit.packets.put(on_its_way)
+                };
                 self.send(now, slot, cx);
             }
         }
@@ -405,7 +422,11 @@ impl Network {
         let hop = self.hop_from(chain, packet)?;
         let (to, run) = match packet.body {
             Body::Udp { frame, .. } => {
-                (Sink::udp(packet.connection), InFlight::run_of_udp(packet.ecn, frame))
+                let to = match packet.flow >= self.transit.first_endpoint {
+                    true => Sink::datagram(packet.connection, usize::from(!packet.reverse)),
+                    false => Sink::udp(packet.connection),
+                };
+                (to, InFlight::run_of_udp(packet.ecn, frame))
             }
             Body::Tcp(first) => {
                 let run = Run { first, count: 1, ecn: packet.ecn, ..Run::default() };

@@ -247,6 +247,7 @@ mod tests {
             links: links.iter().map(link).collect(),
             flows: vec![],
             udp: vec![],
+            endpoints: vec![],
             middleboxes: vec![],
             ecmp: false,
             bottleneck: LinkDirection { link: 0, reverse: false },

@@ -2,6 +2,7 @@
 
 mod completions;
 mod delays;
+mod endpoint;
 mod flow;
 mod mean;
 mod media;
@@ -9,7 +10,9 @@ mod queue;
 mod recorder;
 
 pub(crate) use completions::{CLASS_BOUNDS, Class, Completion, Completions, IdlePath};
+pub(crate) use endpoint::{EndRecord, EndpointRecord};
 pub(crate) use flow::{FlowRecord, FlowTap};
+pub(crate) use mean::Signal;
 pub(crate) use queue::QueueRecord;
 pub use recorder::Recorder;
 
@@ -35,11 +38,13 @@ pub(crate) struct Records {
     pub(crate) bottleneck: Option<LinkDirection>,
     /// By TCP flow.
     pub(crate) flows: Vec<FlowRecord>,
-    /// By TCP flow, followed by UDP sources.
+    /// By TCP flow, followed by UDP sources and flows of endpoints.
     pub(crate) traffic: Vec<Traffic>,
     /// By UDP source.
     pub(crate) udp: Vec<UdpRecord>,
-    /// TCP flows that have not finished.
+    /// By flow of endpoints.
+    pub(crate) endpoints: Vec<EndpointRecord>,
+    /// TCP flows and flows of endpoints that have not finished.
     pub(crate) unfinished: usize,
     /// Segments with payload that reached their endpoint.
     pub(crate) delivered_segments: u64,

@@ -1,5 +1,6 @@
 //! The trait of recorders, and combinations of them: both of two, or one that may be absent.
 
+use crate::endpoint::{Datagram, EndpointEvent, EndpointStatus, Side, Transmit};
 use crate::model::LinkDirection;
 use crate::packet::Packet;
 use windlass_base::{Span, Time};
@@ -36,6 +37,34 @@ pub trait Recorder {
     /// request was sent.
     fn transfer_done(&mut self, now: Time, flow: usize, begun: Time, bytes: u64) {
         let _ = (now, flow, begun, bytes);
+    }
+
+    /// An endpoint of another transport sends a datagram with these bytes. `flow` is an index into
+    /// [`Scenario::endpoints`](crate::Scenario::endpoints).
+    fn datagram_sent(
+        &mut self,
+        now: Time,
+        flow: usize,
+        side: Side,
+        transmit: &Transmit,
+        payload: &[u8],
+    ) {
+        let _ = (now, flow, side, transmit, payload);
+    }
+
+    /// A datagram reaches an endpoint.
+    fn datagram_received(&mut self, now: Time, flow: usize, side: Side, datagram: &Datagram) {
+        let _ = (now, flow, side, datagram);
+    }
+
+    /// The state of a flow's sending endpoint has changed.
+    fn endpoint_status(&mut self, now: Time, flow: usize, status: &EndpointStatus) {
+        let _ = (now, flow, status);
+    }
+
+    /// Something happened at an endpoint.
+    fn endpoint_event(&mut self, now: Time, flow: usize, side: Side, event: &EndpointEvent) {
+        let _ = (now, flow, side, event);
     }
 
     /// The length of a queue changed, one of those that [`Summary::queues`](crate::Summary::queues) reports;
@@ -108,6 +137,37 @@ macro_rules! pass_on {
         fn transfer_done(&mut $self, now: Time, flow: usize, begun: Time, bytes: u64) {
             $(if let Some(recorder) = $recorder {
                 recorder.transfer_done(now, flow, begun, bytes);
+            })+
+        }
+
+        fn datagram_sent(
+            &mut $self,
+            now: Time,
+            flow: usize,
+            side: Side,
+            transmit: &Transmit,
+            payload: &[u8],
+        ) {
+            $(if let Some(recorder) = $recorder {
+                recorder.datagram_sent(now, flow, side, transmit, payload);
+            })+
+        }
+
+        fn datagram_received(&mut $self, now: Time, flow: usize, side: Side, datagram: &Datagram) {
+            $(if let Some(recorder) = $recorder {
+                recorder.datagram_received(now, flow, side, datagram);
+            })+
+        }
+
+        fn endpoint_status(&mut $self, now: Time, flow: usize, status: &EndpointStatus) {
+            $(if let Some(recorder) = $recorder {
+                recorder.endpoint_status(now, flow, status);
+            })+
+        }
+
+        fn endpoint_event(&mut $self, now: Time, flow: usize, side: Side, event: &EndpointEvent) {
+            $(if let Some(recorder) = $recorder {
+                recorder.endpoint_event(now, flow, side, event);
             })+
         }
 

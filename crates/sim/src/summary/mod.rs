@@ -4,6 +4,7 @@
 mod applications;
 mod completions;
 mod distribution;
+mod endpoint;
 mod media;
 mod middlebox;
 mod over_time;
@@ -15,14 +16,15 @@ pub use crate::ecn_proxy::EcnProxyCounters;
 pub use applications::{Pages, Video};
 pub(crate) use completions::barriers;
 pub use completions::{BarrierSummary, Completions, SizeClass, Times};
+pub use endpoint::{EndSummary, EndpointMeans, EndpointSummary};
 pub use media::MediaSummary;
 pub use middlebox::{CustomCounters, MiddleboxCounters, MiddleboxSummary};
 pub use over_time::{FlowOverTime, OverTime};
 pub use text::{line, pretty};
 
-use crate::model::{Flow, LinkDirection, Scenario, UdpFlow, UdpTraffic};
+use crate::model::{EndpointFlow, Flow, LinkDirection, Scenario, UdpFlow, UdpTraffic};
 use crate::network::Network;
-use crate::record::{FlowRecord, QueueRecord, Records, Traffic, UdpRecord};
+use crate::record::{EndpointRecord, FlowRecord, QueueRecord, Records, Traffic, UdpRecord};
 use crate::reported_queues::reported_queues;
 use crate::series;
 use crate::warnings::warnings;
@@ -85,6 +87,9 @@ pub struct Summary {
     pub flows: Vec<FlowSummary>,
     /// UDP sources, in the scenario's order.
     pub udp: Vec<UdpSummary>,
+    /// Flows of other transports, in the scenario's order; left out where it has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub endpoints: Vec<EndpointSummary>,
     /// The bottleneck's queue, then the others between routers, in the scenario's order.
     pub queues: Vec<QueueSummary>,
     /// Rates and fairness over time; left out where the scenario has no interval.
@@ -348,6 +353,7 @@ pub(crate) fn summarise(
         delivered_segments: records.delivered_segments,
         events,
         udp: udp_summaries(scenario, network, records, lengths),
+        endpoints: endpoint_summaries(scenario, network, records, lengths),
         flows,
         queues,
         over_time: over_time::over_time(scenario, &records.flows),
@@ -450,6 +456,25 @@ fn udp_summaries(
         }
     };
     sources.map(summary).collect()
+}
+
+fn endpoint_summaries(
+    scenario: &Scenario,
+    network: &Network,
+    records: &Records,
+    lengths: Lengths,
+) -> Vec<EndpointSummary> {
+    let first = (scenario.flows.len() + scenario.udp.len()) as u32;
+    let flows = (first..).zip(scenario.endpoints.iter().zip(&records.endpoints));
+    let summary = |(number, (flow, record)): (u32, (&EndpointFlow, &EndpointRecord))| {
+        let path = endpoint::Path {
+            rtt_min_ms: network.round_trip(number).as_millis_f64(),
+            traffic: records.traffic[number as usize],
+            has_policer: network.has_policer(),
+        };
+        EndpointSummary::new(flow, record, &path, lengths)
+    };
+    flows.map(summary).collect()
 }
 
 fn udp_mbit_per_s(

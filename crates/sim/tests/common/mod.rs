@@ -96,6 +96,7 @@ pub(crate) fn pair(there: Channel, back: Channel, duration: Span) -> Scenario {
         links: vec![link(0, 1, there, back)],
         flows: vec![],
         udp: vec![],
+        endpoints: vec![],
         middleboxes: vec![],
         ecmp: false,
         bottleneck: LinkDirection { link: 0, reverse: false },
