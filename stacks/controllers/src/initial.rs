@@ -1,4 +1,4 @@
-//! QUIC's Initial packets without encryption (RFC 9000 section 17.2.2), and the ACK of one.
+//! QUIC's Initial packets without encryption (RFC 9000 section 17.2.2).
 
 /// The number of a client's Initial packet, and the connection ID that the client chose for itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub(crate) struct Initial {
     pub(crate) source: Vec<u8>,
 }
 
-/// The connection ID of the server that acknowledges.
+/// The connection ID of the server.
 const SERVER: [u8; 8] = *b"windlass";
 /// Long header, fixed bit, Initial, a packet number of four bytes.
 const FIRST_BYTE: u8 = 0xc3;
@@ -30,23 +30,41 @@ pub(crate) fn parse(packet: &[u8]) -> Option<Initial> {
     Some(Initial { number, source: source.to_vec() })
 }
 
-/// A server's Initial packet that acknowledges packet `acked` alone.
-pub(crate) fn acknowledgment(version: u32, client: &[u8], number: u32, acked: u64) -> Vec<u8> {
-    // Type ACK; largest; delay, further ranges and length of the first one 0 (RFC 9000 section 19.3).
+/// A frame that acknowledges packet `number` alone (RFC 9000 section 19.3).
+pub(crate) fn ack(number: u64) -> Vec<u8> {
     let mut frame = vec![0x02];
-    frame.extend((acked | 0xc000_0000_0000_0000).to_be_bytes());
+    frame.extend(eight(number));
+    // Delay, further ranges and the length of the first one.
     frame.extend([0, 0, 0]);
+    frame
+}
+
+/// A frame with one byte of the handshake, at this offset (RFC 9000 section 19.6).
+pub(crate) fn crypto(offset: u64) -> Vec<u8> {
+    let mut frame = vec![0x06];
+    frame.extend(eight(offset));
+    frame.extend([1, 0]);
+    frame
+}
+
+/// A server's Initial packet with one of these frames.
+pub(crate) fn packet(version: u32, client: &[u8], number: u32, frame: &[u8]) -> Vec<u8> {
     let mut packet = vec![FIRST_BYTE];
     packet.extend(version.to_be_bytes());
     packet.push(client.len() as u8);
     packet.extend(client);
     packet.push(SERVER.len() as u8);
     packet.extend(SERVER);
-    // No token; the length of number and frame.
+    // No token; the length of number and frame, which is below 64.
     packet.extend([0, 4 + frame.len() as u8]);
     packet.extend(number.to_be_bytes());
     packet.extend(frame);
     packet
+}
+
+/// A number of eight bytes (RFC 9000 section 16).
+fn eight(number: u64) -> [u8; 8] {
+    (number | 0xc000_0000_0000_0000).to_be_bytes()
 }
 
 fn split(bytes: &[u8], at: usize) -> Option<(&[u8], &[u8])> {
@@ -82,8 +100,8 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgment_is_an_initial_packet_of_the_server() {
-        let packet = acknowledgment(1, b"client", 7, 300);
+    fn a_packet_of_the_server_is_an_initial_one() {
+        let packet = packet(1, b"client", 7, &ack(300));
         let expected = Initial { number: 7, source: SERVER.to_vec() };
         assert_eq!(parse(&packet), Some(expected));
         assert_eq!(parse(&packet[..20]), None);

@@ -1,9 +1,9 @@
 //! The RTT estimator of quinn-proto, which only its connections can make and update.
 //!
-//! A connection stands in its handshake for ever: it probes an Initial packet after each timeout, and each
+//! A connection stands in its handshake for ever: each byte of its peer brings two Initial packets, and their
 //! acknowledgment gives it an RTT sample. A controller in it sees the estimator.
 
-use crate::initial::{acknowledgment, parse};
+use crate::initial::{ack, crypto, packet, parse};
 use bytes::BytesMut;
 use quinn_proto::congestion::{Controller, ControllerFactory};
 use quinn_proto::crypto::{
@@ -22,8 +22,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const VERSION: u32 = 1;
-/// Timeouts until two probes leave at once.
-const PATIENCE: usize = 8;
+/// Fills one packet and begins another.
+const TWO_PACKETS: usize = 1500;
 
 /// Updates an estimator by samples.
 pub(crate) struct Estimator {
@@ -33,7 +33,11 @@ pub(crate) struct Estimator {
     seen: Arc<Mutex<Option<RttEstimator>>>,
     now: Instant,
     /// Packets of the peer so far.
-    answers: u32,
+    packets: u32,
+    /// Bytes of its handshake so far.
+    offset: u64,
+    /// The connection ID that the connection chose.
+    client: Vec<u8>,
     peer: SocketAddr,
 }
 
@@ -59,44 +63,43 @@ impl Estimator {
         let mut endpoint = Endpoint::new(config, None, false, Some([0; 32]));
         let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 4433));
         let (handle, connection) = endpoint.connect(now, client, peer, "peer").ok()?;
-        let mut estimator = Estimator { endpoint, handle, connection, seen, now, answers: 0, peer };
+        let (packets, offset, client) = (0, 0, Vec::new());
+        let mut estimator =
+            Estimator { endpoint, handle, connection, seen, now, packets, offset, client, peer };
         estimator.transmit();
         Some(estimator)
     }
 
-    /// The estimator after one sample more. `None` if no probe leaves.
+    /// The estimator after one sample more. `None` if the connection does not send two packets.
     pub(crate) fn sample(&mut self, rtt: Duration) -> Option<RttEstimator> {
-        let mut probes = Vec::new();
-        for _ in 0..PATIENCE {
-            self.now = self.now.max(self.connection.poll_timeout()?);
-            self.connection.handle_timeout(self.now);
-            probes = self.transmit();
-            if probes.len() >= 2 {
-                break;
-            }
-        }
-        let [.., (before, _), (last, client)] = &probes[..] else { return None };
+        self.receive(&crypto(self.offset));
+        self.offset += 1;
+        let [.., before, last] = self.transmit()[..] else { return None };
         self.now += rtt;
         // Only the newest packet gives a sample. The ACK of the one before it then shows what the sample has made.
-        self.acknowledge(client, *last);
-        self.acknowledge(client, *before);
+        self.receive(&ack(last));
+        self.receive(&ack(before));
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets the connection send; returns the numbers of its packets, with its connection ID.
-    fn transmit(&mut self) -> Vec<(u64, Vec<u8>)> {
+    /// Lets the connection send; returns the numbers of its packets.
+    fn transmit(&mut self) -> Vec<u64> {
         let mut sent = Vec::new();
         let mut buffer = Vec::new();
         while self.connection.poll_transmit(self.now, 1, &mut buffer).is_some() {
-            sent.extend(parse(&buffer).map(|initial| (initial.number, initial.source)));
+            if let Some(initial) = parse(&buffer) {
+                sent.push(initial.number);
+                self.client = initial.source;
+            }
             buffer.clear();
         }
         sent
     }
 
-    fn acknowledge(&mut self, client: &[u8], number: u64) {
-        let packet = acknowledgment(VERSION, client, self.answers, number);
-        self.answers += 1;
+    /// The connection gets a packet with this frame.
+    fn receive(&mut self, frame: &[u8]) {
+        let packet = packet(VERSION, &self.client, self.packets, frame);
+        self.packets += 1;
         let bytes = BytesMut::from(&packet[..]);
         let event = self.endpoint.handle(self.now, self.peer, None, None, bytes, &mut Vec::new());
         if let Some(DatagramEvent::ConnectionEvent(handle, event)) = event
@@ -160,12 +163,13 @@ impl ClientCrypto for NoCrypto {
         _: &str,
         _: &TransportParameters,
     ) -> Result<Box<dyn Session>, ConnectError> {
-        Ok(Box::new(Handshaking { wrote: false }))
+        Ok(Box::new(Handshaking { owes: 1 }))
     }
 }
 
 struct Handshaking {
-    wrote: bool,
+    /// Bytes that it has to say.
+    owes: usize,
 }
 
 impl Session for Handshaking {
@@ -194,6 +198,7 @@ impl Session for Handshaking {
     }
 
     fn read_handshake(&mut self, _: &[u8]) -> Result<bool, TransportError> {
+        self.owes = TWO_PACKETS;
         Ok(false)
     }
 
@@ -201,12 +206,8 @@ impl Session for Handshaking {
         Ok(None)
     }
 
-    /// The first packet needs something to carry.
     fn write_handshake(&mut self, buf: &mut Vec<u8>) -> Option<Keys> {
-        if !self.wrote {
-            buf.push(0);
-        }
-        self.wrote = true;
+        buf.resize(buf.len() + std::mem::take(&mut self.owes), 0);
         None
     }
 
