@@ -17,43 +17,171 @@ pub enum Call {
         nonblocking: bool,
     },
     /// `bind` to the subject's address and port.
-    Bind { fd: Fd },
+    Bind {
+        /// The socket.
+        fd: Fd,
+    },
     /// `listen`.
-    Listen { fd: Fd, backlog: i32 },
+    Listen {
+        /// The socket.
+        fd: Fd,
+        /// How many connections may wait for `accept`.
+        backlog: i32,
+    },
     /// `accept` and `accept4`.
-    Accept { fd: Fd, nonblocking: bool },
+    Accept {
+        /// The listener.
+        fd: Fd,
+        /// SOCK_NONBLOCK was given for the new socket.
+        nonblocking: bool,
+    },
     /// `connect` to the other end's address and port.
-    Connect { fd: Fd },
+    Connect {
+        /// The socket.
+        fd: Fd,
+    },
+    /// `connect` to AF_UNSPEC: the socket is as new.
+    Disconnect {
+        /// The socket.
+        fd: Fd,
+    },
     /// `read`, `recv` and `recvfrom` (flags 0 for `read`).
-    Receive { fd: Fd, len: usize, flags: i32 },
-    /// `recvmsg`: the sizes of its buffers, whether it takes control messages.
-    ReceiveMessage { fd: Fd, lens: Vec<usize>, control: bool, flags: i32 },
-    /// `write`, `send` and `sendto` (flags 0 for `write`).
-    Send { fd: Fd, len: usize, flags: i32 },
-    /// `writev` and `sendmsg`, with its control messages.
-    SendMessage { fd: Fd, lens: Vec<usize>, control: Vec<Control>, flags: i32 },
-    /// `shutdown` with SHUT_RD, SHUT_WR or SHUT_RDWR.
-    Shutdown { fd: Fd, how: i32 },
+    Receive {
+        /// The socket.
+        fd: Fd,
+        /// The size of the buffer in bytes.
+        len: usize,
+        /// MSG_DONTWAIT and the like.
+        flags: i32,
+    },
+    /// `recvmsg` and `readv`.
+    ReceiveMessage {
+        /// The socket.
+        fd: Fd,
+        /// The sizes of its buffers in bytes.
+        lens: Vec<usize>,
+        /// Whether it has room for control messages.
+        control: bool,
+        /// MSG_DONTWAIT and the like.
+        flags: i32,
+    },
+    /// `write`, `send` and `sendto` (flags 0 for `write`). With MSG_FASTOPEN it connects to the other end.
+    Send {
+        /// The socket.
+        fd: Fd,
+        /// How many bytes, all of them zeros.
+        len: usize,
+        /// MSG_DONTWAIT and the like.
+        flags: i32,
+    },
+    /// `writev` and `sendmsg`.
+    SendMessage {
+        /// The socket.
+        fd: Fd,
+        /// The sizes of its buffers in bytes, all of them zeros.
+        lens: Vec<usize>,
+        /// Its control messages.
+        control: Vec<Control>,
+        /// MSG_DONTWAIT and the like.
+        flags: i32,
+    },
+    /// A [`Send`](Call::Send) or [`Receive`](Call::Receive) whose buffer is a null pointer: EFAULT, if it comes to that.
+    NullBuffer {
+        /// The socket.
+        fd: Fd,
+        /// It sends; otherwise it receives.
+        sends: bool,
+        /// The size that it gives for the buffer, in bytes.
+        len: usize,
+        /// MSG_DONTWAIT and the like.
+        flags: i32,
+    },
+    /// `shutdown`.
+    Shutdown {
+        /// The socket.
+        fd: Fd,
+        /// SHUT_RD, SHUT_WR or SHUT_RDWR.
+        how: i32,
+    },
     /// `close`.
-    Close { fd: Fd },
-    /// `setsockopt` with the bytes of its value.
-    SetOption { fd: Fd, level: i32, name: i32, value: Vec<u8> },
-    /// `getsockopt` with room for `len` bytes.
-    GetOption { fd: Fd, level: i32, name: i32, len: usize },
-    /// `poll`: descriptors with the events asked for.
-    Poll { fds: Vec<(Fd, i16)>, timeout_ms: i32 },
+    Close {
+        /// A socket or an epoll instance.
+        fd: Fd,
+    },
+    /// `setsockopt`.
+    SetOption {
+        /// The socket.
+        fd: Fd,
+        /// SOL_SOCKET, SOL_TCP and the like.
+        level: i32,
+        /// The option.
+        name: i32,
+        /// The bytes of its value.
+        value: Vec<u8>,
+    },
+    /// `getsockopt`.
+    GetOption {
+        /// The socket.
+        fd: Fd,
+        /// SOL_SOCKET, SOL_TCP and the like.
+        level: i32,
+        /// The option.
+        name: i32,
+        /// The room for its value, in bytes.
+        len: usize,
+    },
+    /// `poll`.
+    Poll {
+        /// Descriptors with the events asked for.
+        fds: Vec<(Fd, i16)>,
+        /// How long it may block, in milliseconds; negative for ever.
+        timeout_ms: i32,
+    },
     /// `fcntl`.
-    Fcntl { fd: Fd, command: i32, argument: i64 },
+    Fcntl {
+        /// The socket.
+        fd: Fd,
+        /// F_GETFL and the like.
+        command: i32,
+        /// Its argument, 0 without one.
+        argument: i64,
+    },
     /// `ioctl` that reads a number, as SIOCINQ does.
-    Ioctl { fd: Fd, request: u64 },
-    /// `sendfile` of `len` zeros.
-    SendFile { fd: Fd, len: usize },
+    Ioctl {
+        /// The socket.
+        fd: Fd,
+        /// SIOCINQ and the like.
+        request: u64,
+    },
+    /// `sendfile`.
+    SendFile {
+        /// The socket.
+        fd: Fd,
+        /// How many bytes, all of them zeros.
+        len: usize,
+    },
     /// `epoll_create`.
     EpollCreate,
     /// `epoll_ctl`.
-    EpollControl { epoll: Fd, operation: i32, fd: Fd, events: u32 },
+    EpollControl {
+        /// The epoll instance.
+        epoll: Fd,
+        /// EPOLL_CTL_ADD and the like.
+        operation: i32,
+        /// The socket.
+        fd: Fd,
+        /// EPOLLIN and the like.
+        events: u32,
+    },
     /// `epoll_wait`.
-    EpollWait { epoll: Fd, most: usize, timeout_ms: i32 },
+    EpollWait {
+        /// The epoll instance.
+        epoll: Fd,
+        /// The most events that it returns.
+        most: usize,
+        /// How long it may block, in milliseconds; negative for ever.
+        timeout_ms: i32,
+    },
 }
 
 /// A control message (`cmsg`).
@@ -88,7 +216,12 @@ pub enum Outcome {
     /// The number of an `ioctl`.
     Number(i64),
     /// `msg_flags` and the control messages of `recvmsg`.
-    Message { flags: i32, control: Vec<Control> },
+    Message {
+        /// `msg_flags`.
+        flags: i32,
+        /// The control messages.
+        control: Vec<Control>,
+    },
     /// The events of `poll`, in the order asked for.
     Polled(Vec<i16>),
     /// The events of `epoll_wait`.

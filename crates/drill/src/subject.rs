@@ -52,7 +52,7 @@ impl std::error::Error for Unsupported {}
 
 /// A host with one link, on whose other end is the script.
 ///
-/// The runner calls in turn: [`receive`](Host::receive), [`begin`](Host::begin) or [`set`](Host::set); then
+/// The runner calls in turn: [`receive`](Host::receive) or [`receive_coalesced`](Host::receive_coalesced), [`begin`](Host::begin) or [`set`](Host::set); then
 /// [`transmit`](Host::transmit) and [`returned`](Host::returned) until they return `None`; then [`wait`](Host::wait).
 pub trait Host: fmt::Debug {
     /// The time since the start.
@@ -63,6 +63,13 @@ pub trait Host: fmt::Debug {
 
     /// Takes an IP packet from the link.
     fn receive(&mut self, packet: &[u8]);
+
+    /// Takes an IP packet that a device has put together from segments with at most `mss` bytes of payload (the option
+    /// `--mss` of scripts). A host without such devices takes it as any other.
+    fn receive_coalesced(&mut self, packet: &[u8], mss: u16) {
+        let _ = mss;
+        self.receive(packet);
+    }
 
     /// The next IP packet that left, with its time.
     fn transmit(&mut self) -> Option<(Time, Vec<u8>)>;
@@ -84,13 +91,14 @@ pub trait Host: fmt::Debug {
     /// It lacks the variable, or does not have this value.
     fn set(&mut self, sysctl: &str, value: &str) -> Result<(), Unsupported>;
 
-    /// Runs a command of the script that is none of [`set`](Host::set).
+    /// Runs shell commands of the script that are none of [`set`](Host::set), and returns their exit status; 0 is
+    /// success.
     ///
     /// # Errors
     ///
-    /// It has no shell, or the command failed.
-    fn shell(&mut self, command: &str) -> Result<(), Unsupported> {
-        Err(Unsupported(format!("it has no shell for `{command}`")))
+    /// It has no shell.
+    fn shell(&mut self, commands: &str) -> Result<i32, Unsupported> {
+        Err(Unsupported(format!("it has no shell for `{commands}`")))
     }
 
     /// The fields of `struct tcp_info` by their names (`tcpi_snd_cwnd`), as Linux counts them, and those of the

@@ -4,9 +4,10 @@
 use crate::namespace::Namespace;
 use crate::netlink::Netlink;
 use ipnet::IpNet;
+use nix::libc;
 use nix::net::if_::if_nametoindex;
 use std::io::{self, ErrorKind};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 pub use tun_rs::VIRTIO_NET_HDR_LEN as VIRTIO_HEADER_LEN;
@@ -61,6 +62,24 @@ impl Device {
         config.namespace.within(|| create_here(config, true))?
     }
 
+    /// The same with the offloads of a usual Ethernet card, as packetdrill's device has them: checksums, and the
+    /// segmentation of TCP, also of segments with CWR; none of UDP's. Packets are as with
+    /// [`Device::create_with_offloads`]. The queue before it is a FIFO, which does not pace whatever the system's
+    /// default is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::create`].
+    pub fn create_as_ethernet(config: &DeviceConfig) -> io::Result<Device> {
+        let device = Device::create_with_offloads(config)?;
+        let name = device.tun.name()?;
+        config
+            .namespace
+            .within(|| Netlink::open()?.set_queue(if_nametoindex(name.as_str())?, "pfifo"))??;
+        offer_offloads(&device, libc::TUN_F_CSUM | TUN_F_TSO | libc::TUN_F_TSO_ECN)?;
+        Ok(device)
+    }
+
     /// Reads one packet without waiting; returns its length. A longer packet is cut off.
     ///
     /// # Errors
@@ -84,6 +103,19 @@ impl AsFd for Device {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.tun.as_fd()
     }
+}
+
+/// The segmentation of TCP over IPv4 and IPv6.
+const TUN_F_TSO: libc::c_uint = libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
+
+nix::ioctl_write_int!(tunsetoffload, b'T', 208);
+
+/// Tells the kernel which packets may come without the work of the offloads.
+#[expect(unsafe_code, reason = "tun-rs offers no choice of offloads")]
+fn offer_offloads(device: &Device, offloads: libc::c_uint) -> io::Result<()> {
+    // SAFETY: the descriptor is open, and the call takes a number alone.
+    unsafe { tunsetoffload(device.tun.as_raw_fd(), offloads.into()) }?;
+    Ok(())
 }
 
 /// How to get TUN devices where they are not permitted.

@@ -53,8 +53,12 @@ impl Namespace {
         }
     }
 
-    /// Runs `body` in this namespace, on a thread of its own.
-    pub(crate) fn within<T: Send>(&self, body: impl FnOnce() -> T + Send) -> io::Result<T> {
+    /// Runs `body` in this namespace, on a thread of its own unless it is the current one.
+    ///
+    /// # Errors
+    ///
+    /// There is no such namespace, or the process may not enter it.
+    pub fn within<T: Send>(&self, body: impl FnOnce() -> T + Send) -> io::Result<T> {
         let Some(path) = self.path() else { return Ok(body()) };
         let in_namespace = |error: io::Error| {
             io::Error::new(error.kind(), format!("namespace {}: {error}", path.display()))

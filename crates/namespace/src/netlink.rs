@@ -2,8 +2,8 @@
 
 use ipnet::IpNet;
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader,
+    NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
 use netlink_packet_route::link::{
@@ -12,6 +12,7 @@ use netlink_packet_route::link::{
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
@@ -88,6 +89,14 @@ impl Netlink {
             message.attributes.push(RouteAttribute::Destination(destination));
         }
         self.request(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Gives a device a queue discipline that needs no options, in the place of its own.
+    pub(crate) fn set_queue(&self, index: u32, kind: &str) -> io::Result<()> {
+        let mut message = TcMessage::with_index(index.cast_signed());
+        message.header.parent = TcHandle::ROOT;
+        message.attributes = vec![TcAttribute::Kind(kind.to_owned())];
+        self.request(RouteNetlinkMessage::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_REPLACE)
     }
 
     /// Sends a request and waits for the kernel's acknowledgement.

@@ -142,7 +142,7 @@ pub mod stream;
 
 pub use accecn::{AccurateEcn, EcnCounts};
 pub use config::{Config, Profile};
-pub use conn::{Connection, Error, Event, Run, State};
+pub use conn::{CongestionState, Connection, Error, Event, Run, State};
 pub use observer::{Observer, TraceEvent};
 pub use range_set::RangeSet;
 pub use segment::{AccEcnOption, AccEcnOrder, Flags, Options, SackBlocks, Segment, Timestamps};

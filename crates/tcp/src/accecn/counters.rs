@@ -47,6 +47,8 @@ pub struct Counters {
     since_option: Fields,
     /// Counters that have changed at all.
     ever: Fields,
+    /// The option has every field that finds room, ECT(1) first ([`OptionUse::Always`](crate::config::OptionUse)).
+    whole: bool,
 }
 
 impl Default for Counters {
@@ -69,7 +71,13 @@ impl Counters {
             since_ack: 0,
             since_option: Fields::empty(),
             ever: Fields::empty(),
+            whole: false,
         }
+    }
+
+    /// Whether options have every field that finds room, ECT(1) first.
+    pub(crate) fn set_whole_options(&mut self, whole: bool) {
+        self.whole = whole;
     }
 
     /// The counts without their initial values. A SYN-ACK with CE counts as a packet.
@@ -139,6 +147,9 @@ impl Counters {
     /// is less room with those that have changed since the last option. `None` if no counter has, or if they do not
     /// fit (§3.2.3.3).
     pub(crate) fn send_option(&mut self, room: usize) -> Option<AccEcnOption> {
+        if self.whole {
+            return self.send_largest_option(room);
+        }
         if self.since_option.is_empty() {
             return None;
         }
@@ -149,9 +160,34 @@ impl Counters {
         Some(option)
     }
 
+    /// The option with as many fields as fit, if they are all that have changed since the last one.
+    fn send_largest_option(&mut self, room: usize) -> Option<AccEcnOption> {
+        let least = match self.since_option {
+            fields if fields.contains(Fields::ECT0) => 3,
+            fields if fields.contains(Fields::CE) => 2,
+            _ => 1,
+        };
+        let fits = |option: &AccEcnOption| option.padded_len() <= room;
+        let option = (least..=3).rev().map(|len| self.ect1_first(len)).find(fits)?;
+        self.since_option = Fields::empty();
+        Some(option)
+    }
+
+    fn ect1_first(&self, len: usize) -> AccEcnOption {
+        AccEcnOption::new(AccEcnOrder::Ect1First, &[self.e1b, self.ceb, self.e0b][..len])
+    }
+
+    /// True if a counter of the option has changed since the last option.
+    pub(crate) fn has_news(&self) -> bool {
+        !self.since_option.is_empty()
+    }
+
     /// The option with all counters, for the first segments of a connection (§3.2.3.2.1).
     pub fn send_whole_option(&mut self) -> AccEcnOption {
         self.since_option = Fields::empty();
+        if self.whole {
+            return self.ect1_first(3);
+        }
         self.option(Fields::all())
     }
 
@@ -264,6 +300,19 @@ mod tests {
         data(&mut counters, Ecn::Ect1);
         let order = AccEcnOrder::Ect1First;
         assert_eq!(values(counters.send_option(8)), (order, [None, None, Some(2001)]));
+    }
+
+    #[test]
+    fn whole_options_have_ect1_first_and_shrink_to_what_has_changed() {
+        let mut counters = Counters::new();
+        counters.set_whole_options(true);
+        let order = AccEcnOrder::Ect1First;
+        assert_eq!(values(counters.send_option(12)), (order, [Some(1), Some(0), Some(1)]));
+        data(&mut counters, Ecn::Ce);
+        assert_eq!(values(counters.send_option(8)), (order, [None, Some(1000), Some(1)]));
+        data(&mut counters, Ecn::Ect0);
+        assert_eq!(counters.send_option(8), None, "the last field has changed");
+        assert_eq!(values(counters.send_option(12)), (order, [Some(1001), Some(1000), Some(1)]));
     }
 
     #[test]

@@ -13,7 +13,8 @@ pub use counters::Counters;
 pub(crate) use decoder::{Decoder, Feedback, NewMarks};
 pub(crate) use option_loss::OptionLoss;
 
-use crate::segment::Options;
+use crate::config::{AccEcnConfig, OptionUse};
+use crate::segment::{AccEcnOption, Options};
 use windlass_base::Ecn;
 
 /// The state of a connection whose ends have agreed on AccECN.
@@ -33,6 +34,10 @@ pub(crate) struct AccEcn {
     pub(crate) first_data: bool,
     /// Whether segments with options seem to reach the peer.
     pub(crate) option_loss: OptionLoss,
+    /// The segments that carry the option.
+    pub(crate) option: OptionUse,
+    /// An option of the peer has arrived.
+    pub(crate) saw_option: bool,
     /// Data may be ECT (§3.1.5, §3.2.2.3, §3.2.2.4).
     pub(crate) sends_ect: bool,
     /// Marks that the peer reports count (§3.2.2.1 note 1, §3.2.2.4).
@@ -43,15 +48,19 @@ pub(crate) struct AccEcn {
 
 impl AccEcn {
     /// The state of the end that has received a SYN with the codepoint `syn`.
-    pub(crate) fn responder(syn: Ecn) -> AccEcn {
+    pub(crate) fn responder(syn: Ecn, config: &AccEcnConfig) -> AccEcn {
+        let mut counters = Counters::new();
+        counters.set_whole_options(config.option == OptionUse::Always);
         AccEcn {
-            counters: Counters::new(),
-            decoder: Decoder::new(),
+            counters,
+            decoder: Decoder::new(config.wraps_by_ack_ratio),
             handshake: syn,
             owes_handshake: false,
             owes_option: true,
             first_data: false,
-            option_loss: OptionLoss::default(),
+            option_loss: OptionLoss::new(config.option_losses),
+            option: config.option,
+            saw_option: false,
             sends_ect: true,
             responds: true,
             has_feedback: false,
@@ -59,9 +68,9 @@ impl AccEcn {
     }
 
     /// The state of the end that has received a SYN-ACK with the codepoint `syn_ack`.
-    pub(crate) fn initiator(syn_ack: Ecn) -> AccEcn {
-        let mut state =
-            AccEcn { owes_handshake: true, first_data: true, ..AccEcn::responder(syn_ack) };
+    pub(crate) fn initiator(syn_ack: Ecn, config: &AccEcnConfig) -> AccEcn {
+        let agreed = AccEcn::responder(syn_ack, config);
+        let mut state = AccEcn { owes_handshake: true, first_data: true, ..agreed };
         state.take_syn_ack(syn_ack);
         state
     }
@@ -74,6 +83,12 @@ impl AccEcn {
         self.handshake = codepoint;
     }
 
+    /// The option of the segment that completes the handshake.
+    pub(crate) fn take_first_option(&mut self, option: Option<&AccEcnOption>) {
+        self.saw_option |= option.is_some();
+        self.decoder.judge_first_option(option);
+    }
+
     /// The feedback says that the SYN or SYN-ACK of this end, which was Not-ECT, arrived as `codepoint`. Any
     /// other codepoint shows that the path changes the field (§3.2.2.3).
     pub(crate) fn judge_handshake(&mut self, codepoint: Ecn) {
@@ -84,6 +99,33 @@ impl AccEcn {
     pub(crate) fn note_option(&mut self, options: &Options) {
         let timestamp = options.timestamps.map(|timestamps| timestamps.value);
         self.option_loss.note_sent(options.accecn.is_some(), timestamp);
+    }
+
+    /// The option of a segment that has `room` bytes for it; `owed`: one with all fields is due.
+    pub(crate) fn next_option(&mut self, room: usize, owed: bool) -> Option<AccEcnOption> {
+        let uses = match self.option {
+            OptionUse::Never => false,
+            OptionUse::AfterChange => true,
+            OptionUse::Always => self.saw_option,
+        };
+        if !uses || !self.option_loss.passes() {
+            return None;
+        }
+        match owed {
+            true => Some(self.counters.send_whole_option()),
+            false => self.counters.send_option(room),
+        }
+    }
+
+    /// Changes the segments that carry the option.
+    pub(crate) fn set_option(&mut self, option: OptionUse) {
+        self.option = option;
+        self.counters.set_whole_options(option == OptionUse::Always);
+    }
+
+    /// True if retransmissions carry the option.
+    pub(crate) fn repeats_option(&self) -> bool {
+        self.option == OptionUse::Always
     }
 
     /// ACE is zero where it cannot be: the peer has not entered AccECN mode, or the path zeroes the field

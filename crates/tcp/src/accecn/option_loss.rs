@@ -1,23 +1,27 @@
 //! Whether the path drops segments with the option (RFC 9768 §3.2.3.2.2).
 
-/// Losses in a row after which options are left out.
-const LOSSES_MAX: u8 = 3;
-
 /// The losses of ACKs with an option, as far as repeated data shows them.
 ///
 /// The ACK of repeated data has no option, because no counter has changed. A path that drops options therefore shows
 /// one repetition, and passes the next ACK. Further repetitions in a row are losses of ACKs as such.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct OptionLoss {
     losses: u8,
+    /// Losses in a row after which options are left out.
+    most: u8,
     /// The timestamp of the first ACK with an option since the last one without, 0 without timestamps.
     since: Option<u32>,
 }
 
 impl OptionLoss {
+    /// Without a loss yet; `most` in a row end the use of options.
+    pub(crate) fn new(most: u8) -> OptionLoss {
+        OptionLoss { losses: 0, most: most.max(1), since: None }
+    }
+
     /// Segments with options seem to reach the peer.
     pub(crate) fn passes(&self) -> bool {
-        self.losses < LOSSES_MAX
+        self.losses < self.most
     }
 
     /// A segment with an ACK leaves, with this timestamp.
@@ -56,7 +60,7 @@ mod tests {
 
     #[test]
     fn rfc9768_3_2_3_2_2_three_lost_options_in_a_row_end_them() {
-        let mut loss = OptionLoss::default();
+        let mut loss = OptionLoss::new(3);
         for at in [10, 20, 30] {
             assert!(loss.passes());
             lose(&mut loss, at);
@@ -69,9 +73,21 @@ mod tests {
         assert!(!loss.passes(), "for the rest of the connection");
     }
 
+    /// Where every ACK has an option, that of repeated data has one, too.
+    #[test]
+    fn the_second_repetition_of_data_ends_options_on_every_ack_as_in_linux() {
+        let mut loss = OptionLoss::new(2);
+        loss.note_sent(true, None);
+        loss.note_repeated_data();
+        loss.note_sent(true, None);
+        assert!(loss.passes());
+        loss.note_repeated_data();
+        assert!(!loss.passes());
+    }
+
     #[test]
     fn repetitions_of_data_whose_ack_had_no_option_say_nothing() {
-        let mut loss = OptionLoss::default();
+        let mut loss = OptionLoss::new(3);
         lose(&mut loss, 10);
         (0..10).for_each(|_| loss.note_repeated_data());
         assert!(loss.passes());
@@ -79,7 +95,7 @@ mod tests {
 
     #[test]
     fn an_echo_of_an_ack_with_an_option_shows_that_options_pass() {
-        let mut loss = OptionLoss::default();
+        let mut loss = OptionLoss::new(3);
         for at in [10, 20, 30, 40] {
             lose(&mut loss, at);
             loss.note_sent(true, Some(at + 2));

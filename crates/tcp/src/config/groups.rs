@@ -2,8 +2,8 @@
 //! [`Profile::Rfc5681`](super::Profile::Rfc5681).
 
 use super::{
-    AckPolicy, Clock, EcnEcho, Growth, KeepAlive, ReductionBase, RtoConfig, RtoFloor, RtoRule,
-    RttSampling,
+    AckPolicy, Clock, EcnEcho, Growth, KeepAlive, OptionUse, ReductionBase, RtoConfig, RtoFloor,
+    RtoRule, RttSampling,
 };
 use windlass_base::Span;
 
@@ -140,6 +140,9 @@ pub struct TimerConfig {
     pub max_retries: u32,
     /// Retransmissions of a SYN before the connection fails.
     pub max_syn_retries: u32,
+    /// The first timeouts of a SYN, so many of them, do not double the RTO, as RFC 6298 §5.5 has it. Linux: 4
+    /// (`net.ipv4.tcp_syn_linear_timeouts`).
+    pub linear_syn_timeouts: u32,
     /// Probes on an idle connection; `None` for no probes.
     pub keep_alive: Option<KeepAlive>,
     /// Length of TIME-WAIT (2 MSL, RFC 9293 §3.4.2).
@@ -160,6 +163,7 @@ impl Default for TimerConfig {
             },
             max_retries: 15,
             max_syn_retries: 6,
+            linear_syn_timeouts: 0,
             keep_alive: None,
             time_wait: Span::from_secs(60),
         }
@@ -212,6 +216,35 @@ impl Default for EcnConfig {
     }
 }
 
+/// Accurate ECN (RFC 9768), with [`EcnEcho::Accurate`]: what the RFC leaves to implementations.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AccEcnConfig {
+    /// The segments that carry the option.
+    pub option: OptionUse,
+    /// So many losses in a row of segments with the option, as far as repeated data shows them, end its use
+    /// (RFC 9768 §3.2.3.2.2). Linux: 2. 0 counts as 1.
+    pub option_losses: u8,
+    /// Pure ACKs, FINs, probes and retransmissions are ECN-capable like data, as RFC 8311 §4.3 permits to experiments
+    /// and Linux does. SYNs and SYN-ACKs are not.
+    pub ect_on_all: bool,
+    /// An ACK of many segments whose ACE field may have wrapped is taken not to have, if the peer acknowledges more than
+    /// four segments at a time on average (Linux). Without it, it has wrapped as often as it can have (RFC 9768
+    /// §3.2.2.5.2).
+    pub wraps_by_ack_ratio: bool,
+}
+
+impl Default for AccEcnConfig {
+    fn default() -> AccEcnConfig {
+        AccEcnConfig {
+            option: OptionUse::AfterChange,
+            option_losses: 3,
+            ect_on_all: false,
+            wraps_by_ack_ratio: false,
+        }
+    }
+}
+
 /// The receiver's acknowledgments.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -221,6 +254,9 @@ pub struct AckConfig {
     /// Data with CE or CWR is acknowledged at once, because the sender's window may be too small for
     /// a second segment to follow. [`AckPolicy::Linux`] says which.
     pub marks_at_once: bool,
+    /// With [`AckPolicy::Linux`]: the ACK of the peer's FIN waits as that of data does, if data has arrived before. The
+    /// application is likely to close, too, and its FIN carries the ACK.
+    pub delays_fin: bool,
 }
 
 impl Default for AckConfig {
@@ -228,6 +264,7 @@ impl Default for AckConfig {
         AckConfig {
             policy: AckPolicy::Delayed { max: Span::from_millis(200) },
             marks_at_once: false,
+            delays_fin: false,
         }
     }
 }

@@ -22,7 +22,7 @@ mod tests;
 
 pub use crate::ecn_echo::EcnEcho;
 pub use groups::{
-    AckConfig, BufferConfig, EcnConfig, ExtensionConfig, GrowthConfig, MAX_SSTHRESH,
+    AccEcnConfig, AckConfig, BufferConfig, EcnConfig, ExtensionConfig, GrowthConfig, MAX_SSTHRESH,
     RecoveryConfig, SendConfig, TimerConfig, WindowConfig,
 };
 pub use profile::Profile;
@@ -53,6 +53,8 @@ pub struct Config {
     pub timers: TimerConfig,
     /// Explicit Congestion Notification (RFC 3168).
     pub ecn: EcnConfig,
+    /// Accurate ECN (RFC 9768).
+    pub accecn: AccEcnConfig,
     /// The receiver's acknowledgments.
     pub acks: AckConfig,
     /// When data leaves.
@@ -144,6 +146,20 @@ pub enum RttSampling {
     OncePerRoundTrip,
     /// Every segment (RFC 7323 §4.1; Linux).
     EverySegment,
+}
+
+/// The segments that carry the AccECN option. The SYN-ACK, the last ACK of the handshake and the first data do whenever
+/// any do (RFC 9768 §3.2.3.2.1).
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum OptionUse {
+    /// None.
+    Never,
+    /// Those after a counter of the option has changed, with the fields that have ever changed, in the shorter order. No
+    /// retransmission has one (RFC 9768 §3.2.3.3).
+    AfterChange,
+    /// All, as in Linux: with all fields that find room, ECT(1) first, and once an option of the peer has arrived.
+    /// RFC 9768 §3.2.3.2.3 has it that an end sends options whether or not it gets any.
+    Always,
 }
 
 /// How much an ACK of new data counts for when the window grows.

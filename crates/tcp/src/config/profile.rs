@@ -1,6 +1,6 @@
 use super::{
-    AckConfig, AckPolicy, BufferConfig, Clock, Config, EcnConfig, ExtensionConfig, Growth,
-    GrowthConfig, RecoveryConfig, ReductionBase, RtoConfig, RtoFloor, RtoRule, RttSampling,
+    AccEcnConfig, AckConfig, AckPolicy, BufferConfig, Clock, Config, EcnConfig, ExtensionConfig,
+    Growth, GrowthConfig, RecoveryConfig, ReductionBase, RtoConfig, RtoFloor, RtoRule, RttSampling,
     SendConfig, TimerConfig, WindowConfig,
 };
 use crate::cc::{self, ControllerFactory, Cubic, HyStart};
@@ -39,6 +39,7 @@ use windlass_base::Span;
 /// | `timers.rto` | initial 6s, min 0s, max 64s, of Rto, by Rfc6298 | initial 3s, min 1s, max 64s, of Rto, by Rfc6298 | initial 3s, min 1s, max 64s, of Rto, by Rfc6298 | initial 1s, min 1s, max 60s, of Rto, by Rfc6298 | initial 1s, min 200ms, max 120s, of Variance, by Rfc6298 |
 /// | `timers.max_retries` | 15 | 15 | 15 | 15 | 15 |
 /// | `timers.max_syn_retries` | 6 | 6 | 6 | 6 | 6 |
+/// | `timers.linear_syn_timeouts` | 0 | 0 | 0 | 0 | 0 |
 /// | `timers.keep_alive` | None | None | None | None | None |
 /// | `timers.time_wait` | 60s | 60s | 60s | 60s | 60s |
 /// | `ecn.enabled` | false | false | false | false | false |
@@ -50,8 +51,13 @@ use windlass_base::Span;
 /// | `ecn.abe` | false | false | false | false | false |
 /// | `ecn.prr` | false | false | false | false | false |
 /// | `ecn.hold_after_cut` | false | false | false | false | true |
+/// | `accecn.option` | AfterChange | AfterChange | AfterChange | AfterChange | AfterChange |
+/// | `accecn.option_losses` | 3 | 3 | 3 | 3 | 3 |
+/// | `accecn.ect_on_all` | false | false | false | false | false |
+/// | `accecn.wraps_by_ack_ratio` | false | false | false | false | false |
 /// | `acks.policy` | Immediate | Delayed (max 200ms) | Delayed (max 200ms) | Delayed (max 200ms) | Delayed (max 40ms) |
 /// | `acks.marks_at_once` | false | false | false | false | true |
+/// | `acks.delays_fin` | false | false | false | false | false |
 /// | `sending.nagle` | false | true | true | true | true |
 /// | `sending.pacing` | false | false | false | false | false |
 /// | `sending.push_when_held_back` | false | false | false | false | false |
@@ -146,6 +152,7 @@ fn rfc5681(mss: u16, congestion: Arc<dyn ControllerFactory>) -> Config {
         recovery: RecoveryConfig::default(),
         timers: TimerConfig::default(),
         ecn: EcnConfig::default(),
+        accecn: AccEcnConfig::default(),
         acks: AckConfig::default(),
         sending: SendConfig::default(),
         extensions: ExtensionConfig::default(),

@@ -38,10 +38,11 @@ fn rows(profile: Profile) -> Vec<Row> {
             hold_ssthresh_on_repeated_timeout,
         }
         timers: TimerConfig {
-            clock, rtt_sampling, rto, max_retries, max_syn_retries, keep_alive, time_wait,
+            clock, rtt_sampling, rto, max_retries, max_syn_retries, linear_syn_timeouts, keep_alive, time_wait,
         }
         ecn: EcnConfig { enabled, fallback, echo, echo_acks, on_retransmit, cut_after_timeout, abe, prr, hold_after_cut }
-        acks: AckConfig { policy, marks_at_once }
+        accecn: AccEcnConfig { option, option_losses, ect_on_all, wraps_by_ack_ratio }
+        acks: AckConfig { policy, marks_at_once, delays_fin }
         sending: SendConfig { nagle, pacing, push_when_held_back }
         extensions: ExtensionConfig { window_scaling, timestamps, sack }
         buffers: BufferConfig { send, receive }

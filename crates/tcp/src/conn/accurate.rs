@@ -9,7 +9,7 @@ use crate::accecn::negotiation::{
 };
 use crate::accecn::{AccEcn, AccurateEcn, Feedback, NewMarks};
 use crate::cc::Marks;
-use crate::config::EcnEcho;
+use crate::config::{EcnEcho, OptionUse};
 use crate::segment::{AccEcnOption, Options};
 use crate::{Flags, Segment};
 use alloc::boxed::Box;
@@ -61,7 +61,8 @@ impl Connection {
         let answers = flags.contains(Flags::ACK);
         let mode = if answers { mode_of_syn_ack(flags) } else { mode_of_syn(flags) };
         let state = if answers { AccEcn::initiator } else { AccEcn::responder };
-        self.accurate = (mode == Mode::Accurate).then(|| Box::new(state(codepoint)));
+        let accurate = mode == Mode::Accurate;
+        self.accurate = accurate.then(|| Box::new(state(codepoint, &self.config.accecn)));
         mode == Mode::Classic
     }
 
@@ -69,8 +70,8 @@ impl Connection {
     pub(super) fn assume_accurate(&mut self) -> bool {
         let accurate = self.wants_accurate();
         self.accurate = accurate.then(|| {
-            let agreed = AccEcn::responder(Ecn::NotEct);
-            Box::new(AccEcn { owes_option: false, ..agreed })
+            let agreed = AccEcn::responder(Ecn::NotEct, &self.config.accecn);
+            Box::new(AccEcn { owes_option: false, saw_option: true, ..agreed })
         });
         accurate
     }
@@ -78,7 +79,7 @@ impl Connection {
     /// Judges the SYN-ACK that completes the handshake of an AccECN connection.
     pub(super) fn take_syn_ack_feedback(&mut self, segment: &Segment) {
         let Some(state) = &mut self.accurate else { return };
-        state.decoder.judge_first_option(segment.options.accecn.as_ref());
+        state.take_first_option(segment.options.accecn.as_ref());
         let codepoint = decode(ace(segment.flags)).unwrap_or_default();
         state.judge_handshake(codepoint);
         self.respond_to_handshake(codepoint);
@@ -99,7 +100,7 @@ impl Connection {
         if segment.flags.contains(Flags::SYN) {
             return;
         }
-        state.decoder.judge_first_option(segment.options.accecn.as_ref());
+        state.take_first_option(segment.options.accecn.as_ref());
         if !has_handshake_encoding(segment) {
             return;
         }
@@ -129,9 +130,8 @@ impl Connection {
             state.owes_option = false;
             // RFC 9768 §3.1.5: the peer may not have entered AccECN mode.
             state.sends_ect &= ace(segment.flags) != 0;
-        } else if segment.flags.contains(Flags::ACK)
-            && mode_of_syn_ack(segment.flags) == Mode::Accurate
-        {
+        } else if segment.flags.contains(Flags::ACK) {
+            // RFC 9768 §3.1.5: the flags of a SYN-ACK that comes late are ignored, its codepoint is fed back.
             // In a simultaneous open the peer may count ACE already, so the field stays a counter.
             state.owes_handshake = !begins && self.tx.una <= 1;
             state.take_syn_ack(codepoint);
@@ -173,7 +173,7 @@ impl Connection {
             state.sends_ect = false;
             return (Flags::empty(), None);
         }
-        let owes = core::mem::take(&mut state.owes_option);
+        let owes = core::mem::take(&mut state.owes_option) && state.option != OptionUse::Never;
         (flags_of(encode(state.handshake)), owes.then(|| state.counters.send_whole_option()))
     }
 }
@@ -191,6 +191,7 @@ impl Connection {
         let payload = segment.payload_len;
         let unacknowledged = payload > 0 || self.rx.last_ack_sent < self.rx.reassembly.nxt();
         let Some(state) = &mut self.accurate else { return };
+        state.saw_option |= segment.options.accecn.is_some();
         let before = state.counters.counts().ce_packets;
         let due = state.counters.count(codepoint, payload, self.config.mss.into(), unacknowledged);
         let ce = codepoint == Ecn::Ce;
@@ -279,13 +280,20 @@ impl Connection {
         self.accurate.is_none() && self.config.ecn.echo == EcnEcho::Accurate
     }
 
-    /// Sets the ACE field of a segment with ACK.
+    /// Sets the ACE field of a segment with ACK, and the codepoint of one without data.
     #[cold]
     pub(super) fn stamp_ace(&mut self, run: &mut Run) {
+        let ect = self.is_ect_throughout().then(|| self.congestion.ecn_codepoint());
         if let Some(state) = &mut self.accurate {
             run.first.flags |= flags_of(state.counters.send_ace());
             run.has_ace = true;
+            run.ecn = ect.unwrap_or_default();
         }
+    }
+
+    /// True if segments without data and retransmissions are ECT like data.
+    pub(super) fn is_ect_throughout(&self) -> bool {
+        self.config.accecn.ect_on_all && self.accurate.as_ref().is_some_and(|state| state.sends_ect)
     }
 
     /// Completes a pure ACK: the codepoint of the SYN-ACK in place of the counter, if it is due, and the option, if
@@ -297,21 +305,21 @@ impl Connection {
         if first.options.sack.is_empty() && core::mem::take(&mut state.owes_handshake) {
             first.flags = (first.flags - ASK) | flags_of(encode(state.handshake));
         }
-        if !state.option_loss.passes() {
-            return;
-        }
-        let room = Options::MAX_LEN - first.options.len_beside_accecn();
-        first.options.accecn = match core::mem::take(&mut state.owes_option) {
-            true => Some(state.counters.send_whole_option()),
-            false => state.counters.send_option(room),
+        // SACK blocks make room for counters that have changed, and for no others.
+        let beside = match state.counters.has_news() {
+            true => first.options.len_beside_accecn(),
+            false => first.options.wire_len(),
         };
+        let owed = core::mem::take(&mut state.owes_option);
+        first.options.accecn = state.next_option(Options::MAX_LEN - beside, owed);
         state.note_option(&first.options);
         let fitting = first.options.sack_that_fits().len();
         first.options.sack.truncate(fitting);
     }
 
     /// Adds the option to new data. The payload becomes smaller by its length where the segment would become too
-    /// long. Retransmissions have none, in case the option is why they are lost (RFC 9768 §3.2.3.2.2).
+    /// long. Retransmissions have none, in case the option is why they are lost (RFC 9768 §3.2.3.2.2), unless all
+    /// segments do.
     #[cold]
     pub(super) fn add_option_to_data(&mut self, data: &mut Data, run: &mut Run) {
         let retransmission = data.from < self.tx.max;
@@ -319,18 +327,11 @@ impl Connection {
         if data.segment > 0 {
             state.decoder.note_sent(data.segment);
         }
-        if retransmission {
-            state.note_option(&run.first.options);
+        if !retransmission || state.repeats_option() {
+            let owed = data.segment > 0 && core::mem::take(&mut state.first_data);
+            let room = Options::MAX_LEN - run.first.options.len_beside_accecn();
+            run.first.options.accecn = state.next_option(room, owed);
         }
-        if !state.option_loss.passes() || retransmission {
-            return;
-        }
-        let first_data = data.segment > 0 && core::mem::take(&mut state.first_data);
-        let room = Options::MAX_LEN - run.first.options.len_beside_accecn();
-        run.first.options.accecn = match first_data {
-            true => Some(state.counters.send_whole_option()),
-            false => state.counters.send_option(room),
-        };
         state.note_option(&run.first.options);
         if let Some(option) = &run.first.options.accecn {
             let len = option.padded_len() as u32;

@@ -4,8 +4,9 @@ use super::cached_controller::CachedController;
 use super::timers::Timers;
 use super::{Connection, Error, Event, Run, State, controller_params};
 use crate::cc::ControllerFactory;
+use crate::config::OptionUse;
 use crate::deadline::Deadline;
-use crate::{Flags, Segment, SeqNumber};
+use crate::{Flags, Options, Segment, SeqNumber, Timestamps};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use windlass_base::Time;
@@ -116,6 +117,11 @@ impl Connection {
                 seq: self.tx.isn.at(position),
                 ack: self.rx.isn.at(self.rx.reassembly.nxt()),
                 flags: Flags::RST | Flags::ACK,
+                // RFC 7323 §3.2: TSopt should be sent in an RST. It gets its value when it leaves.
+                options: Options {
+                    timestamps: self.agreed.timestamps.then(Timestamps::default),
+                    ..Options::default()
+                },
                 ..Segment::default()
             }));
         }
@@ -245,10 +251,27 @@ impl Connection {
         self.rx.window.set_buffer(self.config.buffers.receive.min(receive));
     }
 
+    /// Acknowledges data that has arrived at once, if its ACK was delayed.
+    pub fn acknowledge_now(&mut self) {
+        if self.rx.acks.deadline().is_set() {
+            self.rx.acks.send_ack_now();
+        }
+    }
+
     /// Switches Nagle's algorithm, which holds small segments back while data is in flight (RFC
     /// 9293 §3.7.4).
     pub fn set_nagle(&mut self, nagle: bool) {
         self.config.sending.nagle = nagle;
+    }
+
+    /// Changes which segments carry the AccECN option from now on ([`AccEcnConfig::option`]).
+    ///
+    /// [`AccEcnConfig::option`]: crate::config::AccEcnConfig::option
+    pub fn set_accurate_option(&mut self, option: OptionUse) {
+        self.config.accecn.option = option;
+        if let Some(state) = &mut self.accurate {
+            state.set_option(option);
+        }
     }
 
     /// Replaces the congestion controller by a new one in its initial state: for an end that

@@ -143,7 +143,11 @@ impl Connection {
     }
 
     fn peer_has_closed(&mut self, now: Time) {
-        self.rx.acks.send_ack_now();
+        if self.config.acks.delays_fin && self.state == State::Established {
+            self.rx.acks.fin(now);
+        } else {
+            self.rx.acks.send_ack_now();
+        }
         self.events.push(Event::Readable);
         self.events.push(Event::PeerClosed);
         // RFC 9293 §3.10.7.4, eighth: the transitions by the peer's FIN.

@@ -68,7 +68,7 @@ impl Connection {
         }
     }
 
-    fn timestamps(&self, now: Time) -> Timestamps {
+    pub(super) fn timestamps(&self, now: Time) -> Timestamps {
         Timestamps { value: timestamp(now), echo_reply: self.rx.ts_recent.unwrap_or(0) }
     }
 
@@ -162,7 +162,8 @@ impl Connection {
     fn data_codepoint(&self, retransmission: bool) -> Ecn {
         let capable = self.may_send_ect() && !self.pending.ect_unconfirmed;
         // RFC 3168 §6.1.5: a lost retransmission must be seen as a loss.
-        if !capable || (retransmission && !self.config.ecn.on_retransmit) {
+        let barred = retransmission && !self.config.ecn.on_retransmit && !self.is_ect_throughout();
+        if !capable || barred {
             return Ecn::NotEct;
         }
         match self.congestion.ecn_codepoint() {

@@ -16,6 +16,7 @@ mod events;
 mod frto;
 mod handshake;
 mod hot_options;
+mod inspect;
 mod pacing;
 mod rack;
 mod rates;
@@ -34,6 +35,7 @@ mod validate;
 
 pub use crate::state::State;
 pub use events::{Error, Event};
+pub use inspect::CongestionState;
 pub use run::{Accepted, Run};
 
 use crate::accecn::AccEcn;
@@ -464,6 +466,7 @@ impl Connection {
         } else if !self.acknowledge(now, segment, start) {
             return Accepted::default();
         }
+        self.remember_timestamp(now, segment, start);
         if accurate {
             self.count_arrival(segment, ecn);
         }

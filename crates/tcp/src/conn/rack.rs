@@ -36,7 +36,7 @@ impl Connection {
             let given_up = self.recovery.rack.delivered(now, gap, &self.tx.timing);
             // RFC 8985 §6.2 step 3: a delivery below RACK.fack of data not retransmitted.
             if end < highest && (original || (given_up && start >= high_rxt)) {
-                self.recovery.rack.window.note_reordering();
+                self.recovery.rack.window.note_reordering(highest - start);
             }
         }
     }

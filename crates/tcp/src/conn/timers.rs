@@ -121,7 +121,10 @@ impl Connection {
         if self.count_retry(self.config.timers.max_syn_retries) {
             self.stats.timeouts += 1;
             self.signals |= Signals::TIMEOUT;
-            self.rtt.back_off();
+            let linear = self.config.timers.linear_syn_timeouts;
+            if self.state != State::SynSent || self.timers.retries > linear {
+                self.rtt.back_off();
+            }
             // The SYN goes out again; its ACK gives no RTT sample (RFC 6298 §3).
             self.tx.nxt = 0;
             self.tx.timing.forget();

@@ -69,6 +69,9 @@ impl Connection {
     fn fill_whatever_the_state(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
         // First of all: it ends the peer's connection, where anything later would be a stray.
         if let Some(mut reset) = self.pending.reset.take() {
+            if let Some(timestamps) = &mut reset.options.timestamps {
+                *timestamps = self.timestamps(now);
+            }
             *run = Run::bare(*reset);
             if core::mem::take(&mut self.pending.second_reset) {
                 reset.seq = reset.seq.at(1);

@@ -22,9 +22,7 @@ impl Connection {
     #[inline]
     pub(super) fn validate(&mut self, now: Time, segment: &Segment) -> Option<u64> {
         if self.has_fast_paths() && self.is_predicted(now, segment) {
-            let nxt = self.rx.reassembly.nxt();
-            self.remember_timestamp(now, segment, nxt);
-            return Some(nxt);
+            return Some(self.rx.reassembly.nxt());
         }
         self.validate_closely(now, segment)
     }
@@ -55,7 +53,6 @@ impl Connection {
             self.challenge(now);
             return None;
         }
-        self.remember_timestamp(now, segment, start);
         segment.flags.contains(Flags::ACK).then_some(start)
     }
 
@@ -118,9 +115,10 @@ impl Connection {
             && now.saturating_since(self.rx.ts_recent_at) < TS_RECENT_VALID
     }
 
-    /// Updates TS.Recent (RFC 7323 §5.3 R3). Only segments in the window may do so: else an
+    /// Updates TS.Recent (RFC 7323 §5.3 R3). Only segments in the window with an acceptable ACK may do so: else an
     /// attacker could make PAWS drop the peer's segments.
-    fn remember_timestamp(&mut self, now: Time, segment: &Segment, start: u64) {
+    #[inline]
+    pub(super) fn remember_timestamp(&mut self, now: Time, segment: &Segment, start: u64) {
         if let Some(timestamps) = segment.options.timestamps
             && start <= self.rx.last_ack_sent
         {

@@ -105,6 +105,18 @@ impl AckSchedule {
         }
     }
 
+    /// The peer's FIN arrives, which may wait for an answer: the application is likely to close, too (Linux enters
+    /// pingpong mode). Without data before it, it does not.
+    pub(crate) fn fin(&mut self, now: Time) {
+        match self.policy {
+            AckPolicy::Linux { max } if self.largest_segment > 0 => {
+                self.answers = true;
+                self.delay(now, max);
+            }
+            _ => self.send_ack_now(),
+        }
+    }
+
     /// Data is sent. Soon after incoming data it counts as an answer (Linux: pingpong mode).
     pub(crate) fn data_out(&mut self, now: Time) {
         if let AckPolicy::Linux { max } = self.policy {

@@ -174,6 +174,11 @@ impl RttEstimator {
         self.srtt_eighths
     }
 
+    /// RTTVAR in whole ticks; zero before the first sample.
+    pub(crate) fn variance(&self) -> Span {
+        self.clock.tick * (self.rttvar_quarters >> 2)
+    }
+
     pub(crate) fn last_sample(&self) -> Span {
         self.last_sample
     }

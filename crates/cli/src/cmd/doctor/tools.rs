@@ -51,6 +51,8 @@ const SPLIT_ACK_RIGHTS: &str =
     "run it as root, or sudo setcap cap_bpf,cap_net_admin+ep $(command -v windlass)";
 const TUN: &str = "run it as root; if there is no such device, modprobe tun (kernel option \
     CONFIG_TUN), and in a container hand it in (docker run --device /dev/net/tun)";
+const QEMU: &[&str] = &["qemu-system-x86_64"];
+const GET_QEMU: &str = "in a checkout, as root: scripts/with-kernel -- true installs it";
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
@@ -272,6 +274,40 @@ pub(super) const TOOLS: &[Tool] = &[
                 "shows ToU's segments, with crates/tou/wireshark/tou.lua",
                 "apt-get install tshark",
             ),
+        ],
+    },
+    Tool {
+        name: "judge",
+        about: "windlass judge --kernel, a kernel's TCP; simulated senders need none of these",
+        needs: &[
+            required(Check::Device("/dev/net/tun"), "the judge is behind one", TUN),
+            required(Check::Namespaces, "every case has its own", NAMESPACES),
+            required(
+                Check::KernelPart { module: "inet_diag", kind: "inet_diag_req_v2" },
+                "tells the state of the kernel's connections",
+                "modprobe tcp_diag (kernel option CONFIG_INET_DIAG)",
+            ),
+            optional(Check::Program(QEMU), "runs other kernels (--kernel 7.3:reno)", GET_QEMU),
+        ],
+    },
+    Tool {
+        name: "drill",
+        about: "windlass drill --kernel, a kernel's TCP; simulated ones need none of these",
+        needs: &[
+            required(Check::Device("/dev/net/tun"), "the script is behind one", TUN),
+            required(Check::Namespaces, "every script has its own", NAMESPACES),
+            optional(Check::Program(&["sysctl"]), "commands of scripts", "apt-get install procps"),
+            optional(
+                Check::Program(&["tc"]),
+                "sets queues, and ip and nstat come with it, in commands of scripts",
+                "apt-get install iproute2",
+            ),
+            optional(
+                Check::Program(&["ethtool"]),
+                "sets offloads, in commands of scripts",
+                "apt-get install ethtool",
+            ),
+            optional(Check::Program(QEMU), "runs other kernels (--kernel 7.3)", GET_QEMU),
         ],
     },
     Tool {

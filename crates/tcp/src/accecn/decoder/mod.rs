@@ -29,6 +29,32 @@ pub(crate) struct Decoder {
     takes_options: bool,
     /// Payload of the smallest data segment sent so far, in bytes.
     smallest: u32,
+    /// Segments that an ACK acknowledges on average, if that decides whether ACE has wrapped.
+    ack_ratio: Option<AckRatio>,
+}
+
+/// A moving average of the segments that one ACK acknowledges, in 64ths.
+#[derive(Copy, Clone, Debug, Default)]
+struct AckRatio(u32);
+
+impl AckRatio {
+    const ONE: u64 = 64;
+    /// With more segments than this, an ACK of many is nothing unusual: no ACKs were lost before it (Linux:
+    /// ACK_COMP_THRESH).
+    const USUAL_MAX: u64 = 4;
+
+    fn note(&mut self, segments: u64) {
+        let new = segments.saturating_mul(Self::ONE);
+        let average = match self.0 {
+            0 => new,
+            old => (u64::from(old) * 63 + new) / 64,
+        };
+        self.0 = average.min(u16::MAX.into()) as u32;
+    }
+
+    fn is_large(self) -> bool {
+        u64::from(self.0) > Self::USUAL_MAX * Self::ONE
+    }
 }
 
 /// The ECN feedback of one ACK, and what the ACK delivers.
@@ -56,7 +82,9 @@ pub(crate) struct NewMarks {
 }
 
 impl Decoder {
-    pub(crate) fn new() -> Decoder {
+    /// The counters at the beginning of a connection. `by_ack_ratio`: the number of segments that an ACK usually
+    /// acknowledges decides whether ACE has wrapped.
+    pub(crate) fn new(by_ack_ratio: bool) -> Decoder {
         Decoder {
             cep: CEP,
             ceb: 0,
@@ -67,6 +95,7 @@ impl Decoder {
             newest: None,
             takes_options: true,
             smallest: u32::MAX,
+            ack_ratio: by_ack_ratio.then(AckRatio::default),
         }
     }
 
@@ -111,6 +140,9 @@ impl Decoder {
 
     /// Takes the feedback of an ACK that [is newer](Decoder::is_newer) than the last one.
     pub(crate) fn take(&mut self, feedback: &Feedback<'_>) -> NewMarks {
+        if let Some(ratio) = self.ack_ratio.as_mut().filter(|_| feedback.delivered > 0) {
+            ratio.note(feedback.delivered.div_ceil(feedback.mss.into()));
+        }
         let option = feedback.option.filter(|_| self.takes_options);
         if option.is_some_and(|option| self.is_behind(option)) {
             return NewMarks { exact: true, ..NewMarks::default() };
@@ -158,7 +190,10 @@ impl Decoder {
     fn take_estimate(&mut self, step: u64, feedback: &Feedback<'_>, unmarked: u64) -> NewMarks {
         let mss = u64::from(feedback.mss);
         let perhaps_marked = feedback.delivered.saturating_sub(unmarked).div_ceil(mss);
-        let wraps = perhaps_marked.saturating_sub(step) / DIVACE;
+        let wraps = match self.ack_ratio {
+            Some(ratio) if ratio.is_large() => 0,
+            _ => perhaps_marked.saturating_sub(step) / DIVACE,
+        };
         let packets = step + wraps * DIVACE;
         let bytes = (packets * mss).min(feedback.delivered);
         self.cep += packets;

@@ -253,6 +253,16 @@ fn abort_resets_the_peer() {
 }
 
 #[test]
+fn rfc7323_3_2_the_reset_of_an_abort_has_the_timestamp_of_its_time() {
+    let mut s = Script::established(plain().with(|c| c.extensions.timestamps = true));
+    s.recv(". 1:101 ack 1 TS 500:10000");
+    s.skip();
+    s.advance_ms(1000);
+    s.abort();
+    s.expect(&["R. 1 ack 101 TS 11100:500"]);
+}
+
+#[test]
 fn the_reset_of_an_abort_after_a_timeout_lies_after_all_data_sent() {
     let mut s = connected();
     s.write(4000);

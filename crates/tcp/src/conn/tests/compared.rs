@@ -1,6 +1,7 @@
 //! A connection that checks its fast paths against the general path.
 
 use crate::cc::ControllerFactory;
+use crate::config::OptionUse;
 use crate::conn::{Accepted, Connection, Error, Event, Run};
 use crate::{Ecn, Observer, Segment, Time, TraceEvent};
 use alloc::format;
@@ -190,6 +191,11 @@ impl Compared {
     #[track_caller]
     pub(super) fn limit_buffers(&mut self, send: u64, receive: u64) {
         self.call(|connection| connection.limit_buffers(send, receive));
+    }
+
+    #[track_caller]
+    pub(super) fn set_accurate_option(&mut self, option: OptionUse) {
+        self.call(|connection| connection.set_accurate_option(option));
     }
 
     #[track_caller]

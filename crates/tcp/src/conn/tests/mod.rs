@@ -15,6 +15,7 @@ mod handshake;
 mod keepalive;
 mod kernel_echoes;
 mod limited_slow_start;
+mod linux_host;
 mod loss;
 mod lost_retransmission;
 mod no_control;

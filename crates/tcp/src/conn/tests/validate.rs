@@ -236,6 +236,16 @@ fn rfc7323_the_timestamp_of_a_segment_outside_the_window_is_not_remembered() {
     assert_eq!(s.connection.readable(), 200);
 }
 
+/// RFC 5961 §5.2: the segment is discarded, and with it its timestamp.
+#[test]
+fn rfc7323_the_timestamp_of_a_segment_with_an_unacceptable_ack_is_not_remembered() {
+    let mut s = with_timestamps();
+    s.recv("F. 1 ack 9999 TS 1000000:10000");
+    s.expect(&[". 1 ack 1 TS 10100:1"]);
+    s.recv(". 1:101 ack 1 TS 501:10000");
+    assert_eq!(s.connection.readable(), 100);
+}
+
 #[test]
 fn rfc7323_the_echo_is_that_of_the_segment_that_the_ack_advances_over() {
     let mut s = with_timestamps();

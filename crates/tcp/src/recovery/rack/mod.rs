@@ -161,6 +161,11 @@ impl Rack {
         self.lost_bytes
     }
 
+    /// Bytes retransmitted, and neither delivered nor lost again.
+    pub(crate) fn copied_bytes(&self) -> u64 {
+        self.again.iter().map(|copy| copy.range.end - copy.range.start).sum()
+    }
+
     /// Records that `part` is newly delivered. True if it counted as lost and was not retransmitted
     /// yet.
     pub(crate) fn delivered(&mut self, now: Time, part: Range<u64>, timing: &Timing) -> bool {
@@ -283,6 +288,8 @@ impl Rack {
 pub(crate) struct ReorderingWindow {
     /// Reordering was observed on this connection (RACK.reordering_seen).
     seen: bool,
+    /// The largest distance in the stream by which data was overtaken, in bytes.
+    distance: u64,
     /// The window in quarters of the minimum RTT (RACK.reo_wnd_mult).
     quarters: u32,
     /// Recoveries until `quarters` is reset to 1 (RACK.reo_wnd_persist).
@@ -296,14 +303,21 @@ const MAX_QUARTERS: u32 = 255;
 
 impl Default for ReorderingWindow {
     fn default() -> ReorderingWindow {
-        ReorderingWindow { seen: false, quarters: 1, persist: 0, dsack_round: 0 }
+        ReorderingWindow { seen: false, distance: 0, quarters: 1, persist: 0, dsack_round: 0 }
     }
 }
 
 impl ReorderingWindow {
-    /// Records reordering: an original was delivered after a segment that was sent later.
-    pub(crate) fn note_reordering(&mut self) {
+    /// Records reordering: an original was delivered after a segment that was sent later and ends `distance` bytes
+    /// behind its beginning.
+    pub(crate) fn note_reordering(&mut self, distance: u64) {
         self.seen = true;
+        self.distance = self.distance.max(distance);
+    }
+
+    /// The largest distance by which data was overtaken, in bytes.
+    pub(crate) fn distance(&self) -> u64 {
+        self.distance
     }
 
     /// Increases the window after a DSACK, which shows that a segment was considered lost too

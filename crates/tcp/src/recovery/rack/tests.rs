@@ -159,7 +159,7 @@ fn the_reordering_window_grows_by_dsacks_and_lasts_sixteen_recoveries() {
     assert_eq!(window.span(true, rtt, srtt), Span::ZERO, "a loss is evident, no reordering seen");
     window.note_dsack(10, 20);
     assert_eq!(window.span(false, rtt, srtt), quarter, "no reordering to be mistaken about");
-    window.note_reordering();
+    window.note_reordering(1000);
     assert_eq!(window.span(true, rtt, srtt), quarter);
     window.note_dsack(10, 20);
     window.note_dsack(19, 30);
