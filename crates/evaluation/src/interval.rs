@@ -25,7 +25,7 @@ pub struct Interval {
 impl Interval {
     /// The interval of some samples. A single sample has no spread: its interval is the sample itself, and
     /// proves nothing.
-    pub(crate) fn of(samples: &[f64]) -> Interval {
+    pub fn of(samples: &[f64]) -> Interval {
         let count = samples.len().max(1) as f64;
         let mean = samples.iter().sum::<f64>() / count;
         let squares: f64 = samples.iter().map(|sample| (sample - mean) * (sample - mean)).sum();

@@ -6,6 +6,7 @@ use windlass_base::{Ecn, Span, Time};
 use windlass_scenario::Document;
 use windlass_sim::endpoint::{Datagram, EndpointEvent, Side, Transmit};
 use windlass_sim::packet::{Body, Packet};
+use windlass_sim::series::endpoints::EndpointSeries;
 use windlass_sim::summary::EndpointSummary;
 use windlass_sim::{Middlebox, Recorder, Simulation, Summary, run};
 
@@ -195,4 +196,44 @@ fn middleboxes_may_copy_and_mark_datagrams_and_their_bytes_come_along() {
         assert!(bytes == again && bytes.len() == 8);
     }
     assert_eq!(log.delivered, 120_000);
+}
+
+/// A file in memory that the test keeps.
+#[derive(Clone, Debug, Default)]
+struct File(Rc<RefCell<Vec<u8>>>);
+
+impl std::io::Write for File {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn series_have_a_line_for_each_change_and_each_datagram() {
+    let document = document(&format!("{LINK}\n{TRANSFER}"));
+    let files = RefCell::new(std::collections::BTreeMap::<String, File>::new());
+    let open = |name: &str| Ok(files.borrow_mut().entry(name.to_owned()).or_default().clone());
+    let mut series = EndpointSeries::new(&document.scenario, true, open).expect("files");
+    run(&document.scenario, 1, &mut series).expect("a network");
+    series.finish().expect("no file fails");
+    let text = |name: &str| {
+        let files = files.borrow();
+        String::from_utf8(files[name].0.borrow().clone()).expect("text")
+    };
+    let states = text("endpoint-endpoint1");
+    let last = states.lines().last().expect("lines");
+    assert!(last.ends_with(",100,120000,12000,,,0,120000"), "{last}");
+    assert!(
+        states.lines().nth(1).expect("lines").starts_with("0.000000000,10,12000,12000,"),
+        "{states}"
+    );
+    let datagrams = text("datagrams-endpoint1");
+    assert_eq!(datagrams.lines().nth(1), Some("0.000000000,sender,sent,1200,0"));
+    // Each of 100 datagrams and of their acknowledgments, twice.
+    assert_eq!(datagrams.lines().count(), 1 + 400);
 }

@@ -1,6 +1,8 @@
 //! The arguments of the command.
 
+use crate::contender::{self, Contender};
 use clap::{Parser, Subcommand};
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// Transports of other projects in Windlass's simulator.
@@ -15,6 +17,10 @@ pub struct Args {
 pub(crate) enum Command {
     /// Run a scenario file whose endpoints may be any of these transports.
     Run(Run),
+    /// Let each pair of transports and controllers share a link: shares and Jain's index.
+    Matrix(Matrix),
+    /// Compare start-up, the repair of losses and what follows an idle time.
+    Compare(Compare),
 }
 
 #[derive(Debug, clap::Args)]
@@ -30,4 +36,72 @@ pub(crate) struct Run {
     /// Print the whole summary as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Matrix {
+    #[command(flatten)]
+    pub(crate) path: Shared,
+    /// The length of a run in seconds.
+    #[arg(long, default_value_t = 60.0)]
+    pub(crate) seconds: f64,
+    /// Where the window begins of which goodputs count, in seconds.
+    #[arg(long, default_value_t = 20.0)]
+    pub(crate) steady_from: f64,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Compare {
+    /// What to compare; default: all of it.
+    #[arg(long, value_enum)]
+    pub(crate) only: Option<Aspect>,
+    #[command(flatten)]
+    pub(crate) path: Shared,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Aspect {
+    /// The beginning of a connection.
+    StartUp,
+    /// The repair of losses.
+    Loss,
+    /// After an idle time.
+    Idle,
+}
+
+/// The contenders, their path and the number of runs.
+#[derive(Clone, Debug, Serialize, clap::Args)]
+pub(crate) struct Shared {
+    /// STACK/CONTROLLER, such as quinn/cubic or tcp/bbr3 (Windlass's own TCP); default: all.
+    #[serde(skip)]
+    contenders: Vec<String>,
+    /// The rate of the link.
+    #[arg(long, default_value = "20Mbit/s")]
+    pub(crate) rate: String,
+    /// The round-trip time without queues, in milliseconds.
+    #[arg(long, default_value_t = 40.0)]
+    pub(crate) rtt: f64,
+    /// The queue in front of the link, as a TOML value.
+    #[arg(long, default_value = r#"{ kind = "droptail", limit = "100kB" }"#)]
+    pub(crate) queue: String,
+    /// Runs of each comparison, with seeds from 1 on.
+    #[arg(long, default_value_t = 5)]
+    pub(crate) runs: u64,
+    /// Print JSON.
+    #[arg(long)]
+    #[serde(skip)]
+    pub(crate) json: bool,
+}
+
+impl Shared {
+    /// The contenders, those named or all.
+    pub(crate) fn contenders(&self) -> Result<Vec<Contender>, String> {
+        if !(self.rtt >= 4.0 && self.rtt.is_finite()) {
+            return Err("expected a round-trip time of at least 4 ms".to_owned());
+        }
+        match self.contenders.is_empty() {
+            true => contender::DEFAULT.iter().map(|name| name.parse()).collect(),
+            false => self.contenders.iter().map(|name| name.parse()).collect(),
+        }
+    }
 }

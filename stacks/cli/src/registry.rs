@@ -1,8 +1,10 @@
 //! The transports by the names that scenario files use.
 
 use windlass_scenario::Registry;
+use windlass_stacks_noq::Noq;
+use windlass_stacks_quinn::Quinn;
 
 /// Every transport of this workspace.
 pub fn registry() -> Registry {
-    Registry::default()
+    Registry::default().endpoint::<Quinn>("quinn").endpoint::<Noq>("noq")
 }

@@ -8,11 +8,14 @@ use std::fs;
 use windlass_scenario::Document;
 use windlass_sim::summary::{EndpointSummary, pretty};
 use windlass_sim::{Summary, run};
+use windlass_stacks_seeded::on_seeded_thread;
 
 pub(crate) fn main(args: &Run) -> Result<(), String> {
     let document = load(args)?;
     let seed = args.seed.unwrap_or(document.seed);
-    let summary = run(&document.scenario, seed, &mut ()).map_err(|error| error.to_string())?;
+    let scenario = &document.scenario;
+    let summary = on_seeded_thread(seed, || run(scenario, seed, &mut ()));
+    let summary = summary.map_err(|error| error.to_string())?;
     if args.json {
         println!("{}", pretty(&json!(summary)));
     } else {

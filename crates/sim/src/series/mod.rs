@@ -5,6 +5,7 @@
 
 pub mod columns;
 pub mod csv;
+pub mod endpoints;
 
 use crate::model::{Flow, LinkDirection, Scenario};
 use crate::record::Recorder;

@@ -12,7 +12,12 @@ use windlass_scenario::{Document, Source};
 /// The whole report.
 pub(super) fn report(document: &Document, result: &Value) -> String {
     let mut parts = vec![heading(document, result)];
-    let tables = [(&result["flows"], FLOWS), (&result["udp"], UDP), (&result["queues"], QUEUES)];
+    let tables = [
+        (&result["flows"], FLOWS),
+        (&result["udp"], UDP),
+        (&result["endpoints"], ENDPOINTS),
+        (&result["queues"], QUEUES),
+    ];
     for (rows, columns) in tables {
         parts.extend(table(rows, columns));
     }
@@ -107,6 +112,23 @@ const UDP: &[Column] = &[
     LOST,
     ("frames", &["media", "frames"], 0),
     ("missed\nshare", &["media", "miss_ratio"], 4),
+];
+
+const ENDPOINTS: &[Column] = &[
+    ("endpoints", &["name"], 0),
+    ("stack", &["stack"], 0),
+    ("control", &["controller"], 0),
+    ("Mbit/s\nsteady", &["goodput_mbit_per_s", "steady"], 2),
+    ("cwnd\nbytes", &["cwnd_bytes", "time_mean"], 0),
+    ("sRTT\nms", &["srtt_ms", "time_mean"], 1),
+    ("marks", &["marks"], 0),
+    ("drops", &["drops"], 0),
+    ELSEWHERE,
+    POLICED,
+    LOST,
+    ("done", &["transfers", "completed"], 0),
+    ("each\ns", &["transfers", "mean_completion_s"], 3),
+    ("failure", &["failure"], 0),
 ];
 
 const QUEUES: &[Column] = &[

@@ -17,6 +17,7 @@ use windlass_scenario::Document;
 use windlass_sim::pcapng::Captures;
 use windlass_sim::series::columns::ColumnSeries;
 use windlass_sim::series::csv::CsvSeries;
+use windlass_sim::series::endpoints::EndpointSeries;
 use windlass_sim::{Recorder, Scenario, Summary};
 
 /// Runs the scenario and prints, or writes, what came out.
@@ -157,9 +158,11 @@ fn simulate<R: Recorder>(
         true => CsvSeries::new(scenario, open),
         false => CsvSeries::of_flows(scenario, open),
     };
-    let (summary, (series, _)) =
-        record(scenario, seed, output, (series.map_err(failure)?, recorder))?;
-    series.finish().map_err(failure)?;
+    let open = |name: &str| create(output.folder, name, "csv");
+    let endpoints = EndpointSeries::new(scenario, output.queues, open).map_err(failure)?;
+    let recorders = (series.map_err(failure)?, (endpoints, recorder));
+    let (summary, (series, (endpoints, _))) = record(scenario, seed, output, recorders)?;
+    series.finish().and_then(|()| endpoints.finish()).map_err(failure)?;
     Ok(summary)
 }
 

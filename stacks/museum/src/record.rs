@@ -1,0 +1,54 @@
+//! What a judgement saw, as a file for the plots.
+
+use crate::exhibit::Exhibit;
+use crate::versions::version;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use windlass_judge::{EventKind, Judgement};
+
+/// Judges every exhibit whose stack has one of these versions, and writes the packets of each into
+/// `FOLDER/NAME-VERSION.csv`. Returns a line for each.
+///
+/// # Errors
+///
+/// A case cannot be judged, or a file cannot be written.
+pub fn record(exhibits: &[Exhibit], lock: &str, folder: &Path) -> Result<Vec<String>, String> {
+    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut lines = Vec::new();
+    for exhibit in exhibits {
+        let version = version(lock, exhibit.stack).unwrap_or_default();
+        let judgement = exhibit.judge()?;
+        let (name, outcome) = (exhibit.name, &judgement.outcome);
+        let reason = outcome.reason().unwrap_or_default();
+        lines.push(format!("{name} {} {version}: {} {reason}", exhibit.stack, outcome.name()));
+        let path = folder.join(format!("{name}-{version}.csv"));
+        let written = fs::write(&path, csv(&judgement, &version));
+        written.map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(lines)
+}
+
+/// A line of version and outcome, then one for each packet: seconds, kind, first byte, bytes, bytes in flight.
+fn csv(judgement: &Judgement, version: &str) -> String {
+    let outcome = &judgement.outcome;
+    let mut text = format!(
+        "{version},{},{}\n",
+        outcome.name(),
+        outcome.reason().unwrap_or_default().replace(',', ";")
+    );
+    let Some(wire) = &judgement.wire else { return text };
+    for event in wire.events() {
+        let segment = &event.packet.segment;
+        let (kind, at) = match event.kind {
+            EventKind::Sent => ("sent", segment.seq),
+            EventKind::Resent => ("resent", segment.seq),
+            EventKind::Arrived => ("acked", segment.ack),
+        };
+        // A case begins after a second.
+        let seconds = event.at.as_secs_f64() - 1.0;
+        let (offset, bytes, flight) = (wire.offset(at), segment.payload_len, event.flight);
+        let _ = writeln!(text, "{seconds:.6},{kind},{offset},{bytes},{flight}");
+    }
+    text
+}
