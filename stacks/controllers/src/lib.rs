@@ -5,6 +5,7 @@
 //! times. The engine finds losses, repairs them and paces; the controller decides the window and the rate.
 //!
 //! - A retransmission timeout is told as persistent congestion (RFC 9002 section 7.6), which QUIC has in its place.
+//! - quinn and noq have a pacer that the window drives. The engine paces in its place, in slow start at a higher rate.
 //! - Bytes are payload, and a datagram is a segment.
 //! - The engine tells how many bytes an ACK delivers, not which: the oldest ones in flight count as delivered.
 //! - There is no restart after an idle time: QUIC's stacks pace instead (RFC 9002 section 7.8).
@@ -15,6 +16,7 @@ mod initial;
 mod judged;
 mod noq;
 mod noq_rtt;
+mod pacer;
 mod quinn;
 mod quinn_rtt;
 mod s2n;

@@ -3,6 +3,7 @@
 use crate::engine::{Foreign, OnEngine};
 use crate::flight::Packet;
 use crate::noq_rtt::Estimator;
+use crate::pacer;
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{
     Bbr3Config, Controller as Noq, ControllerFactory as Factory, CubicConfig, NewRenoConfig,
@@ -11,7 +12,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use windlass_base::{Span, Time};
+use windlass_stacks_seeded::on_seeded_thread;
 use windlass_tcp::cc::{Controller, ControllerFactory, NoControl, Params};
+
+/// Of what a controller draws.
+const SEED: u64 = 1;
 
 /// A controller of noq-proto for the engine, with its default settings.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -20,7 +25,7 @@ pub enum NoqControl {
     Cubic,
     /// New Reno.
     NewReno,
-    /// BBR version 3. It draws the time between probes from the system, so that two runs may differ.
+    /// BBR version 3.
     Bbr3,
 }
 
@@ -39,11 +44,12 @@ impl ControllerFactory for NoqControl {
 
     fn build(&self, params: &Params) -> Box<dyn Controller> {
         let (epoch, mtu) = (Instant::now(), u16::try_from(params.mss).unwrap_or(u16::MAX));
-        let controller = match self {
+        // BBR draws its generator's seed from the system, unless its thread has one.
+        let controller = on_seeded_thread(SEED, || match self {
             NoqControl::Cubic => Arc::new(CubicConfig::default()).build(epoch, mtu),
             NoqControl::NewReno => Arc::new(NewRenoConfig::default()).build(epoch, mtu),
             NoqControl::Bbr3 => Arc::new(Bbr3Config::default()).build(epoch, mtu),
-        };
+        });
         match Estimator::new(epoch) {
             Some(estimator) => {
                 let noq = OfNoq { controller, estimator, epoch, rtt: None, last: None };
@@ -143,7 +149,8 @@ impl Foreign for OfNoq {
     }
 
     fn pacing_rate(&self) -> Option<u64> {
-        self.controller.metrics().pacing_rate
+        let own = self.controller.metrics().pacing_rate;
+        own.or_else(|| Some(pacer::rate(self.window(), self.ssthresh(), self.rtt?.get())))
     }
 
     fn send_quantum(&self) -> Option<u64> {

@@ -2,6 +2,7 @@
 
 use crate::engine::{Foreign, OnEngine};
 use crate::flight::Packet;
+use crate::pacer;
 use crate::quinn_rtt::Estimator;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{
@@ -11,7 +12,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use windlass_base::{Span, Time};
+use windlass_stacks_seeded::on_seeded_thread;
 use windlass_tcp::cc::{Controller, ControllerFactory, NoControl, Params};
+
+/// Of what a controller draws.
+const SEED: u64 = 1;
 
 /// A controller of quinn-proto for the engine, with its default settings.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -39,11 +44,12 @@ impl ControllerFactory for QuinnControl {
 
     fn build(&self, params: &Params) -> Box<dyn Controller> {
         let (epoch, mtu) = (Instant::now(), u16::try_from(params.mss).unwrap_or(u16::MAX));
-        let controller = match self {
+        // BBR draws its generator's seed from the system, unless its thread has one.
+        let controller = on_seeded_thread(SEED, || match self {
             QuinnControl::Cubic => Arc::new(CubicConfig::default()).build(epoch, mtu),
             QuinnControl::NewReno => Arc::new(NewRenoConfig::default()).build(epoch, mtu),
             QuinnControl::Bbr => Arc::new(BbrConfig::default()).build(epoch, mtu),
-        };
+        });
         match Estimator::new(epoch) {
             Some(estimator) => {
                 let quinn = OfQuinn { controller, estimator, epoch, rtt: None, last: None };
@@ -132,7 +138,6 @@ impl Foreign for OfQuinn {
     }
 
     fn pacing_rate(&self) -> Option<u64> {
-        // Its pacer goes by the window alone.
-        None
+        Some(pacer::rate(self.window(), self.ssthresh(), self.rtt?.get()))
     }
 }

@@ -51,7 +51,7 @@ const BEFORE: &str = "It is a case of the judge that is older than the museum; n
                       read.";
 
 /// Every exhibit.
-pub const EXHIBITS: &[Exhibit] = &[
+pub static EXHIBITS: &[Exhibit] = &[
     Exhibit {
         name: "a-backoff-that-is-forgotten",
         stack: "smoltcp",
@@ -140,7 +140,7 @@ pub const EXHIBITS: &[Exhibit] = &[
                 window by 0.7 of that: 0.595 of the window were left.",
         faulty: "0.11.14",
         mended: "0.11.15",
-        case: ("rfc9438", "a-loss-leaves-seven-tenths"),
+        case: ("rfc8511", "a-loss-leaves-seven-tenths-of-cubics-window"),
         view: View::Flight,
         made: BEFORE,
     },

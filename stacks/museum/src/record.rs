@@ -1,6 +1,6 @@
 //! What a judgement saw, as a file for the plots.
 
-use crate::exhibit::Exhibit;
+use crate::exhibit::{Exhibit, View};
 use crate::versions::version;
 use std::fmt::Write;
 use std::fs;
@@ -23,20 +23,21 @@ pub fn record(exhibits: &[Exhibit], lock: &str, folder: &Path) -> Result<Vec<Str
         let reason = outcome.reason().unwrap_or_default();
         lines.push(format!("{name} {} {version}: {} {reason}", exhibit.stack, outcome.name()));
         let path = folder.join(format!("{name}-{version}.csv"));
-        let written = fs::write(&path, csv(&judgement, &version));
+        let written = fs::write(&path, csv(exhibit, &judgement, &version));
         written.map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(lines)
 }
 
-/// A line of version and outcome, then one for each packet: seconds, kind, first byte, bytes, bytes in flight.
-fn csv(judgement: &Judgement, version: &str) -> String {
-    let outcome = &judgement.outcome;
-    let mut text = format!(
-        "{version},{},{}\n",
-        outcome.name(),
-        outcome.reason().unwrap_or_default().replace(',', ";")
-    );
+/// A line of stack, version, outcome, view and reason, then one for each packet: seconds, kind, first byte, bytes, bytes in flight.
+fn csv(exhibit: &Exhibit, judgement: &Judgement, version: &str) -> String {
+    let (stack, outcome) = (exhibit.stack, &judgement.outcome);
+    let reason = outcome.reason().unwrap_or_default().replace(',', ";");
+    let view = match exhibit.view {
+        View::Sequence => "sequence",
+        View::Flight => "flight",
+    };
+    let mut text = format!("{stack},{version},{},{view},{reason}\n", outcome.name());
     let Some(wire) = &judgement.wire else { return text };
     for event in wire.events() {
         let segment = &event.packet.segment;
