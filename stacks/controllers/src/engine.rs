@@ -9,7 +9,7 @@ use windlass_tcp::cc::{
 
 /// A controller of a QUIC stack, as its connection would call it.
 pub(crate) trait Foreign: fmt::Debug + Send {
-    /// What it keeps for each packet.
+    /// The state that it keeps for each packet.
     type Info: Copy + fmt::Debug + Send;
 
     /// A packet is sent.

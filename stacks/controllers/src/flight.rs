@@ -9,7 +9,7 @@ pub(crate) struct Packet<T> {
     pub(crate) number: u64,
     pub(crate) sent: Time,
     pub(crate) bytes: u64,
-    /// What the controller keeps for it.
+    /// The controller's state for it.
     pub(crate) info: T,
 }
 

@@ -4,7 +4,7 @@
 //! it the engine's events as its own connections would: packets sent, acknowledged and lost, with their numbers and
 //! times. The engine finds losses, repairs them and paces; the controller decides the window and the rate.
 //!
-//! - A retransmission timeout is told as persistent congestion (RFC 9002 section 7.6), which QUIC has in its place.
+//! - A retransmission timeout stands for persistent congestion (RFC 9002 section 7.6), which QUIC has in its place.
 //! - quinn and noq have a pacer that the window drives. The engine paces in its place, in slow start at a higher rate.
 //! - Bytes are payload, and a datagram is a segment.
 //! - The engine tells how many bytes an ACK delivers, not which: the oldest ones in flight count as delivered.

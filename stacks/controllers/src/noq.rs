@@ -15,7 +15,7 @@ use windlass_base::{Span, Time};
 use windlass_stacks_seeded::on_seeded_thread;
 use windlass_tcp::cc::{Controller, ControllerFactory, NoControl, Params};
 
-/// Of what a controller draws.
+/// The seed of a controller's draws.
 const SEED: u64 = 1;
 
 /// A controller of noq-proto for the engine, with its default settings.

@@ -15,7 +15,7 @@ pub struct Exhibit {
     pub sender: Sender,
     /// Where the bug was reported.
     pub report: &'static str,
-    /// What happened, in a sentence.
+    /// The course of events, in a sentence or two.
     pub story: &'static str,
     /// The version with the fault that the tests run.
     pub faulty: &'static str,
@@ -23,7 +23,7 @@ pub struct Exhibit {
     pub mended: &'static str,
     /// Suite and case of the judge.
     pub case: (&'static str, &'static str),
-    /// What its plot shows.
+    /// The subject of its plot.
     pub view: View,
     /// How the case came to be, and what was read before.
     pub made: &'static str,
@@ -38,7 +38,7 @@ pub enum Sender {
     Controller(&'static str, &'static str),
 }
 
-/// What a plot shows over time.
+/// The subject of a plot, over time.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum View {
     /// The data of each packet.
@@ -80,7 +80,7 @@ pub static EXHIBITS: &[Exhibit] = &[
                quotes the code with the fault and proposes another change.",
     },
     Exhibit {
-        name: "a-window-that-nobody-probes",
+        name: "a-window-that-is-not-probed",
         stack: "smoltcp",
         sender: Sender::Smoltcp(Control::Reno, false),
         report: "https://github.com/smoltcp-rs/smoltcp/issues/199",

@@ -1,4 +1,4 @@
-//! What a judgement saw, as a file for the plots.
+//! The packets of a judgement, as a file for the plots.
 
 use crate::exhibit::{Exhibit, View};
 use crate::versions::version;

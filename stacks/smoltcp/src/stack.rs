@@ -1,6 +1,7 @@
 //! A host: an interface, its sockets, and the clock of its timestamps.
 
 use crate::device::Queues;
+use serde::Deserialize;
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
 use smoltcp::socket::tcp::{CongestionControl, Socket, SocketBuffer};
 use smoltcp::time::{Duration, Instant};
@@ -21,13 +22,14 @@ fn milliseconds() -> u32 {
 }
 
 /// A congestion controller of smoltcp.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Control {
     /// Without control, as smoltcp has it by default.
     None,
-    /// Reno.
+    /// Reno (RFC 5681).
     Reno,
-    /// CUBIC.
+    /// CUBIC (RFC 9438).
     Cubic,
 }
 
