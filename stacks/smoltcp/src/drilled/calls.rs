@@ -229,7 +229,8 @@ impl Machine {
 
     /// The end of a `poll`, if there are events or its time is over.
     fn polled(&mut self, fds: &[(Fd, i16)], is_over: bool) -> Option<Return> {
-        let events: Vec<i16> = fds.iter().map(|(fd, asked)| self.events(*fd) & (asked | POLLHUP)).collect();
+        let events: Vec<i16> =
+            fds.iter().map(|(fd, asked)| self.events(*fd) & (asked | POLLHUP)).collect();
         let count = events.iter().filter(|events| **events != 0).count();
         (count > 0 || is_over)
             .then(|| Return { value: Ok(count as i64), outcome: Outcome::Polled(events) })

@@ -154,7 +154,8 @@ impl Machine {
             (descriptor.options(), descriptor.control, descriptor.nodelay);
         let Kind::Listener(listening) = &descriptor.kind else { return Err(EINVAL) };
         let waits = |state| !matches!(state, State::Listen | State::SynReceived | State::Closed);
-        let found = listening.clone().into_iter().find(|handle| waits(self.stack.get(*handle).state()));
+        let found =
+            listening.clone().into_iter().find(|handle| waits(self.stack.get(*handle).state()));
         let Some(handle) = found else { return Ok(None) };
         let next = self.listening(&options)?;
         if let Kind::Listener(listening) = &mut self.sockets.get(fd)?.kind {

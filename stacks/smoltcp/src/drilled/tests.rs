@@ -35,7 +35,9 @@ fn a_server_reads_and_writes() {
 
 #[test]
 fn a_lost_segment_is_sent_again_after_a_second() {
-    let script = format!("{SERVER}\n+0 write(4, ..., 500) = 500\n+0 > P. 1:501(500) ack 1\n+.9~+1.3 > P. 1:501(500) ack 1\n");
+    let script = format!(
+        "{SERVER}\n+0 write(4, ..., 500) = 500\n+0 > P. 1:501(500) ack 1\n+.9~+1.3 > P. 1:501(500) ack 1\n"
+    );
     assert_eq!(verdict(&script), Verdict::Passed);
 }
 
