@@ -8,7 +8,7 @@ SOAK_SECONDS ?= 1800
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build python demo playground probe-library site test lint bench chaos fuzz sanitize verify-aarch64 verify-accecn verify-bare verify-dualpi2 verify-ecn-proxy verify-judge verify-monitoring verify-mutants verify-nat verify-new verify-ns2 verify-packages verify-playground verify-probe verify-site verify-tou verify-traffic packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
+.PHONY: help setup build python demo playground probe-library site test lint bench chaos fuzz sanitize verify-aarch64 verify-accecn verify-bare verify-drill verify-dualpi2 verify-ecn-proxy verify-judge verify-monitoring verify-mutants verify-nat verify-new verify-ns2 verify-packages verify-playground verify-probe verify-site verify-stacks verify-tou verify-traffic packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,10 @@ verify-accecn: setup ## Hold AccECN against Linux 7.3 in an emulated machine, as
 	@scripts/build-quick
 	@scripts/verify-accecn
 
+verify-drill: setup ## Run the kernel's packetdrill scripts on Linux 7.3 in an emulated machine and on the engine, as root, in ten minutes
+	@scripts/build-quick
+	@scripts/verify-drill
+
 verify-dualpi2: setup ## Compare DualPI2 with the kernel's in an emulated machine, as root, in many hours
 	@scripts/verify-dualpi2
 
@@ -123,6 +127,9 @@ verify-probe: setup ## Probe the servers that Debian packages, initial windows 3
 verify-site: site ## Run the tutorials and the guides' examples, as root; open the site in Chromium, with axe-core
 	@scripts/setup-verify-site
 	@PATH="$(CURDIR)/target/release:$(CURDIR)/.venv/bin:$$PATH" .venv/bin/python -m pytest -q -rs site/verify
+
+verify-stacks: setup ## Lint and test other transports in the simulator; as root hold them against windlass link
+	@scripts/verify-stacks
 
 verify-tou: setup ## Run ssh, rsync, git, curl, psql, Go across two NATs with loss, kill -9 each part, as root
 	@scripts/setup-verify-tou
@@ -170,4 +177,4 @@ install-service: build ## Install the ECN proxy and the services of ToU for syst
 	test -e $(DESTDIR)/etc/windlass/ecn-proxy.toml || install -D --mode=644 packaging/ecn-proxy.toml $(DESTDIR)/etc/windlass/ecn-proxy.toml
 
 clean: ## Remove what was built, the lab's environment and the reports
-	rm -rf target benches/tou-peers/target tests/freestanding/target fuzz/target .venv .venv-site out
+	rm -rf target stacks/target benches/tou-peers/target tests/freestanding/target fuzz/target .venv .venv-site out

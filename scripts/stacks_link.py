@@ -49,7 +49,8 @@ def simulated(stacks: Path, contender: str, seed: int) -> float:
 def emulated(windlass: Path, stacks: Path, contender: str) -> float:
     """Mbit/s through the link, from a namespace of its own, so that nothing else on this machine sees it."""
     kind, controller = contender.split("/")
-    real = stacks / "windlass-stacks-real"
+    # With the link's own priority: both ends share a machine with it, and wait most of the time.
+    real = f"chrt --rr 10 {stacks / 'windlass-stacks-real'}"
     times = f"--seconds {SECONDS} --steady-from {STEADY_FROM}"
     choice = f"--stack {kind} --controller {controller} {times}"
     send = f'{real} send "$WINDLASS_OUTSIDE:{PORT}" {choice}'
@@ -90,6 +91,7 @@ def main() -> int:
         if not arguments.json:
             (a, da), (b, db) = interval(sim), interval(link)
             row = f"{contender:14} {a:7.3f} ± {da:.3f} {b:7.3f} ± {db:.3f} {ratio:7.3f}"
+            row += "  " + " ".join(f"{sample:.2f}" for sample in link)
             print(row, flush=True)
     if arguments.json:
         print(json.dumps(rows, indent=2))

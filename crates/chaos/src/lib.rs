@@ -11,8 +11,8 @@
 //! ECN that it did not ask for, and no ACK, SACK block or window that the other has not sent; data are
 //! dropped only by the policy that says so; what is not for the proxy is not touched.
 //!
-//! [`run_traversal_range`] draws another kind of run: sessions of ToU between two hosts behind NATs, with a
-//! rendezvous (`traversal`).
+//! With the feature `traversal`, `run_traversal_range` draws another kind of run: sessions of ToU between two hosts
+//! behind NATs, with a rendezvous.
 //!
 //! The ends may use AccECN, on paths that also clear the ECN field or remove its option. No byte may
 //! be reported as marked that did not arrive so, and where nothing is lost every mark must be reported.
@@ -54,6 +54,7 @@ mod range;
 mod repair;
 mod report;
 mod setup;
+#[cfg(feature = "traversal")]
 mod traversal;
 mod watch;
 mod world;
@@ -61,6 +62,7 @@ mod world;
 pub use range::run_range;
 pub use report::{Ending, Failure, ProxySums, Report, Summary};
 pub use setup::Features;
+#[cfg(feature = "traversal")]
 pub use traversal::{TraversalReport, TraversalSummary, replay_traversal, run_traversal_range};
 
 use log::Log;

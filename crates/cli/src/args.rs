@@ -3,13 +3,17 @@
 
 use crate::cmd::cc::args::{CC_HELP, Cc};
 use crate::cmd::doctor::args::{DOCTOR_HELP, Doctor};
+use crate::cmd::drill::args::{DRILL_HELP, Drill};
 use crate::cmd::ecn_proxy::args::{ECN_PROXY_HELP, EcnProxy};
 use crate::cmd::judge::args::{JUDGE_HELP, Judge};
+#[cfg(feature = "link")]
 use crate::cmd::link::args::Link;
 use crate::cmd::new::args::New;
+#[cfg(feature = "probe")]
 use crate::cmd::probe::args::{PROBE_HELP, Probe};
 use crate::cmd::sim::args::Sim;
 use crate::cmd::split_ack::args::{SPLIT_ACK_HELP, SplitAck};
+#[cfg(feature = "tou")]
 use crate::cmd::tou::args::{TOU_HELP, Tou};
 use crate::failure::EXIT_CODES;
 use clap::error::{ContextKind, ContextValue};
@@ -49,7 +53,11 @@ pub(crate) enum Command {
     /// Judge a congestion controller by the clauses of RFCs and drafts
     #[command(after_help = JUDGE_HELP)]
     Judge(Box<Judge>),
+    /// Run packetdrill's scripts against Windlass's engine, a Linux kernel or another TCP
+    #[command(after_help = DRILL_HELP)]
+    Drill(Box<Drill>),
     /// Put real packets on an emulated link: rate, queue, delay, loss
+    #[cfg(feature = "link")]
     Link(Box<Link>),
     /// Put New-ECN into the Linux kernel, look at it, take it away
     #[command(subcommand, after_help = CC_HELP)]
@@ -58,12 +66,14 @@ pub(crate) enum Command {
     #[command(subcommand, after_help = ECN_PROXY_HELP)]
     EcnProxy(EcnProxy),
     /// Show from outside how a server's slow start reacts to split ACKs, and its initial window
+    #[cfg(feature = "probe")]
     #[command(after_help = PROBE_HELP)]
     Probe(Box<Probe>),
     /// Run a program with its own connections' ACKs split, and count what comes in for it
     #[command(after_help = SPLIT_ACK_HELP)]
     SplitAck(SplitAck),
     /// TCP's byte stream over UDP: listen, connect, measure
+    #[cfg(feature = "tou")]
     #[command(subcommand, after_help = TOU_HELP)]
     Tou(Tou),
     /// Write a crate with a controller, a queue or a middlebox of your own, which builds into this command

@@ -12,12 +12,19 @@
 //!
 //! It is a thin layer: it parses arguments, calls the libraries and prints.
 
+#![cfg_attr(
+    not(all(feature = "link", feature = "probe", feature = "tou")),
+    allow(dead_code, unused_imports, reason = "some helpers are of commands that are left out")
+)]
+
 mod args;
 mod cmd;
 mod envelope;
 mod failure;
 mod interrupt;
 mod live;
+#[cfg(target_os = "linux")]
+mod machine;
 mod output_dir;
 mod output_file;
 mod parallel;
@@ -32,7 +39,13 @@ mod stdout;
 mod value;
 
 use args::Command;
-use cmd::{cc, doctor, ecn_proxy, judge, link, new, probe, sim, split_ack, tou};
+#[cfg(feature = "link")]
+use cmd::link;
+#[cfg(feature = "probe")]
+use cmd::probe;
+#[cfg(feature = "tou")]
+use cmd::tou;
+use cmd::{cc, doctor, drill, ecn_proxy, judge, new, sim, split_ack};
 use failure::Failure;
 use std::process::ExitCode;
 pub use windlass_scenario::Registry;
@@ -43,10 +56,10 @@ pub use windlass_scenario::Registry;
 pub fn main_with(registry: Registry) -> ExitCode {
     registry::set(registry);
     #[cfg(target_os = "linux")]
-    if let Some(code) = windlass_link::linux::guard_main() {
+    if let Some(code) = windlass_namespace::guard_main() {
         return code;
     }
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "tou", target_os = "linux"))]
     if let Some(code) = windlass_capture::child_main() {
         return code;
     }
@@ -62,16 +75,21 @@ pub fn main_with(registry: Registry) -> ExitCode {
 fn run(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Sim(args) => sim::main(args),
+        #[cfg(feature = "link")]
         // The exit status of a command behind the link is the link's.
         Command::Link(args) => return link::main(*args),
         // The exit status says whether a case failed.
         Command::Judge(args) => return judge::main(&args),
+        // The exit status says whether a script failed.
+        Command::Drill(args) => return drill::main(&args),
         Command::Cc(command) => cc::main(command),
         Command::EcnProxy(command) => ecn_proxy::main(command),
+        #[cfg(feature = "probe")]
         // The exit status says whether the reaction is decided.
         Command::Probe(args) => return probe::main(*args),
         // The exit status is that of the program that it runs.
         Command::SplitAck(args) => return split_ack::main(&args),
+        #[cfg(feature = "tou")]
         Command::Tou(command) => return tou::main(command),
         Command::New(command) => new::main(&command),
         Command::Doctor(args) => doctor::main(&args),

@@ -182,6 +182,9 @@ fn the_action_annotates_failed_clauses() {
     for file in ["junit.xml", "judge.json", "judge.html", "qlog"] {
         assert!(folder.join("out").join(file).exists(), "{file}");
     }
+    // A folder of the controller's name is no crate to the command of a crate.
+    fs::create_dir_all(folder.join("mine")).expect("writable");
+    fs::write(folder.join("mine/Cargo.toml"), "").expect("writable");
     let (status, out, errors) = parts(&step("mine --suite rfc5681 --profile rfc5681"));
     assert_eq!(status, Some(0), "{errors}");
     assert!(out.starts_with("mine: ") && !out.contains("::error"), "{out}");

@@ -21,7 +21,7 @@ pub enum Call {
         /// The socket.
         fd: Fd,
     },
-    /// `listen`.
+    /// `listen` on a socket that is bound.
     Listen {
         /// The socket.
         fd: Fd,
@@ -96,19 +96,19 @@ pub enum Call {
         /// MSG_DONTWAIT and the like.
         flags: i32,
     },
-    /// `shutdown`.
+    /// `shutdown` of one direction or both.
     Shutdown {
         /// The socket.
         fd: Fd,
         /// SHUT_RD, SHUT_WR or SHUT_RDWR.
         how: i32,
     },
-    /// `close`.
+    /// `close` of a descriptor.
     Close {
         /// A socket or an epoll instance.
         fd: Fd,
     },
-    /// `setsockopt`.
+    /// `setsockopt` with a value.
     SetOption {
         /// The socket.
         fd: Fd,
@@ -119,7 +119,7 @@ pub enum Call {
         /// The bytes of its value.
         value: Vec<u8>,
     },
-    /// `getsockopt`.
+    /// `getsockopt` for a value.
     GetOption {
         /// The socket.
         fd: Fd,
@@ -130,14 +130,14 @@ pub enum Call {
         /// The room for its value, in bytes.
         len: usize,
     },
-    /// `poll`.
+    /// `poll` of several sockets.
     Poll {
         /// Descriptors with the events asked for.
         fds: Vec<(Fd, i16)>,
         /// How long it may block, in milliseconds; negative for ever.
         timeout_ms: i32,
     },
-    /// `fcntl`.
+    /// `fcntl` with a command.
     Fcntl {
         /// The socket.
         fd: Fd,
@@ -153,16 +153,16 @@ pub enum Call {
         /// SIOCINQ and the like.
         request: u64,
     },
-    /// `sendfile`.
+    /// `sendfile` of a file of zeros.
     SendFile {
         /// The socket.
         fd: Fd,
         /// How many bytes, all of them zeros.
         len: usize,
     },
-    /// `epoll_create`.
+    /// `epoll_create`, which opens an instance.
     EpollCreate,
-    /// `epoll_ctl`.
+    /// `epoll_ctl`, which adds, changes or removes a socket.
     EpollControl {
         /// The epoll instance.
         epoll: Fd,
@@ -173,7 +173,7 @@ pub enum Call {
         /// EPOLLIN and the like.
         events: u32,
     },
-    /// `epoll_wait`.
+    /// `epoll_wait` for the sockets of an instance.
     EpollWait {
         /// The epoll instance.
         epoll: Fd,
@@ -187,11 +187,11 @@ pub enum Call {
 /// A control message (`cmsg`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Control {
-    /// `cmsg_level`.
+    /// Its level, `cmsg_level`.
     pub level: i32,
-    /// `cmsg_type`.
+    /// Its type, `cmsg_type`.
     pub kind: i32,
-    /// `cmsg_data`.
+    /// Its bytes, `cmsg_data`.
     pub data: Vec<u8>,
 }
 
@@ -200,11 +200,11 @@ pub struct Control {
 pub struct Return {
     /// The value, or Linux's number of the error.
     pub value: Result<i64, i32>,
-    /// What the call wrote into the program's memory.
+    /// The values that the call wrote into the program's memory.
     pub outcome: Outcome,
 }
 
-/// What a call writes into the memory of its program.
+/// The values that a call writes into the memory of its program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -217,7 +217,7 @@ pub enum Outcome {
     Number(i64),
     /// `msg_flags` and the control messages of `recvmsg`.
     Message {
-        /// `msg_flags`.
+        /// The flags, `msg_flags`.
         flags: i32,
         /// The control messages.
         control: Vec<Control>,

@@ -12,10 +12,10 @@ use windlass_base::suggest::did_you_mean;
 /// The address families of a script's sockets and packets.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum IpVersion {
-    /// IPv4.
+    /// IPv4 alone.
     #[default]
     V4,
-    /// IPv6.
+    /// IPv6 alone.
     V6,
     /// Packets of IPv4 from sockets of IPv6.
     Mapped,
@@ -48,7 +48,7 @@ impl fmt::Display for IpVersion {
     }
 }
 
-/// What the command line chooses; a script's own options yield to it, but for the version of IP.
+/// The choices of the command line; a script's own options yield to it, but for the version of IP.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choice {
     /// The version of IP of scripts that name none.
@@ -80,7 +80,7 @@ pub struct Settings {
     pub strict_segments: bool,
 }
 
-/// The path of 4000 µs: what packetdrill has.
+/// The tolerance of packetdrill.
 const TOLERANCE: Span = Span::from_micros(4000);
 /// The error of the kernel's timer wheel.
 const TOLERANCE_RATIO: f64 = 0.125;
@@ -214,9 +214,9 @@ pub(crate) fn version(options: &[ScriptOption], choice: &Choice) -> Result<IpVer
     parsed.map_err(|message| Error { position: option.position, message })
 }
 
-/// The options of packetdrill, and whether they take a value. What is not in [`Settings::apply`] has no meaning here:
-/// it is for packetdrill's own network or its Python, or it is read elsewhere.
-const OPTIONS: [(&str, bool); 29] = [
+/// The options of packetdrill, and whether they take a value. Those that are not in [`Settings::apply`] have no meaning here:
+/// they are for packetdrill's own network or its Python, or are read elsewhere.
+const OPTIONS: [(&str, bool); 36] = [
     ("ip_version", true),
     ("bind_port", true),
     ("code_command", true),
@@ -244,6 +244,13 @@ const OPTIONS: [(&str, bool); 29] = [
     ("debug", false),
     ("define", true),
     ("verbose", false),
+    ("wire_client", false),
+    ("wire_server", false),
+    ("wire_server_ip", true),
+    ("wire_server_at", true),
+    ("wire_server_port", true),
+    ("wire_client_dev", true),
+    ("wire_server_dev", true),
     ("so_filename", true),
     ("so_flags", true),
 ];

@@ -38,7 +38,7 @@ pub struct Setup {
     pub mtu: u32,
 }
 
-/// What a subject does not have: the script is skipped for this reason.
+/// Something that a subject does not have: the script is skipped for this reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported(pub String);
 

@@ -64,6 +64,7 @@ impl Subject for Engine {
     fn explains(&self, case: &str) -> Option<&'static str> {
         let explanation = match self.profile {
             Profile::Linux => known::with_linux,
+            Profile::Rfc5681 => known::with_rfc5681,
             _ => known::of_the_engine,
         };
         explanation(case, self.controller.name())

@@ -351,7 +351,7 @@ pub struct EndpointFlow {
     pub stop: Option<Span>,
     /// The end that opens the connection.
     pub opens: Side,
-    /// What the application does.
+    /// The application on its ends.
     pub app: EndpointApp,
     /// Makes the sender and the receiver.
     pub ends: [Arc<dyn EndpointFactory>; 2],

@@ -114,6 +114,9 @@ pub(crate) struct Run {
     /// Print the whole summary as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write the summary and the time series into this folder, which must not exist yet.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -130,7 +133,7 @@ pub(crate) struct Matrix {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Compare {
-    /// What to compare; default: all of it.
+    /// The aspect to compare; default: all.
     #[arg(long, value_enum)]
     pub(crate) only: Option<Aspect>,
     #[command(flatten)]

@@ -140,6 +140,7 @@ mod tests {
             ["tcp/cubic", "fixed-window"].map(|name| name.parse().expect("a contender"));
         let outcome = bed.run(&contenders, 1).expect("a run");
         let [tcp, other] = outcome.goodputs(&contenders)[..] else { panic!("two flows") };
-        assert!(tcp > 1.0 && other > 1.0 && tcp + other < 10.0, "{tcp} and {other} Mbit/s");
+        // Ten datagrams in each round trip, which TCP's queue makes up to 140 ms long.
+        assert!(other > 0.5 && tcp > 8.0 && tcp + other < 10.0, "{tcp} and {other} Mbit/s");
     }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// The transport that means Windlass's own TCP.
 const TCP: &str = "tcp";
 
-/// What is compared when the command line names nothing.
+/// The contenders if the command line names none.
 pub(crate) const DEFAULT: [&str; 8] = [
     "quinn/cubic",
     "quinn/newreno",

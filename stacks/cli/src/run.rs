@@ -4,18 +4,23 @@ use crate::args::Run;
 use crate::registry;
 use serde_json::json;
 use std::fmt::Write;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
 use windlass_scenario::Document;
+use windlass_sim::series::csv::CsvSeries;
+use windlass_sim::series::endpoints::EndpointSeries;
 use windlass_sim::summary::{EndpointSummary, pretty};
-use windlass_sim::{Summary, run};
+use windlass_sim::{Recorder, Scenario, Summary, run};
 use windlass_stacks_seeded::on_seeded_thread;
 
 pub(crate) fn main(args: &Run) -> Result<(), String> {
     let document = load(args)?;
     let seed = args.seed.unwrap_or(document.seed);
-    let scenario = &document.scenario;
-    let summary = on_seeded_thread(seed, || run(scenario, seed, &mut ()));
-    let summary = summary.map_err(|error| error.to_string())?;
+    let summary = match &args.out {
+        None => simulate(&document.scenario, seed, &mut ())?,
+        Some(folder) => record(&document.scenario, seed, folder)?,
+    };
     if args.json {
         println!("{}", pretty(&json!(summary)));
     } else {
@@ -28,6 +33,32 @@ fn load(args: &Run) -> Result<Document, String> {
     let file = args.file.display().to_string();
     let text = fs::read_to_string(&args.file).map_err(|error| format!("{file}: {error}"))?;
     registry().read_toml(&file, &text, &args.set).map_err(|problems| problems.to_string())
+}
+
+/// Runs on a thread of its own: some transports draw from the thread's randomness.
+fn simulate<R: Recorder + Send>(
+    scenario: &Scenario,
+    seed: u64,
+    recorder: &mut R,
+) -> Result<Summary, String> {
+    let summary = on_seeded_thread(seed, || run(scenario, seed, recorder));
+    summary.map_err(|error| error.to_string())
+}
+
+/// Runs, and writes summary and time series into a new folder.
+fn record(scenario: &Scenario, seed: u64, folder: &Path) -> Result<Summary, String> {
+    let failed = |error: io::Error| format!("{}: {error}", folder.display());
+    fs::create_dir(folder).map_err(failed)?;
+    let open = |name: &str| File::create_new(folder.join(format!("{name}.csv")));
+    let flows = CsvSeries::new(scenario, open).map_err(failed)?;
+    let endpoints = EndpointSeries::new(scenario, true, open).map_err(failed)?;
+    let mut series = (flows, endpoints);
+    let summary = simulate(scenario, seed, &mut series)?;
+    let (flows, endpoints) = series;
+    flows.finish().and_then(|()| endpoints.finish()).map_err(failed)?;
+    let text = pretty(&json!(summary)) + "\n";
+    fs::write(folder.join("summary.json"), text).map_err(failed)?;
+    Ok(summary)
 }
 
 /// A line for each flow.

@@ -1,4 +1,4 @@
-//! What a comparison sees of a run: the packets that leave each sender and that pass the shared link, the
+//! The record of a run for comparisons: the packets that leave each sender and that pass the shared link, the
 //! connections, and the transfers.
 
 use windlass_base::Time;

@@ -22,7 +22,7 @@ use windlass_stacks_quic::{Direction, Event, Read, Session, StreamId, tls};
 /// The other host, as each end sees it: a simulated flow has two hosts.
 const REMOTE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 4433);
 const ID_BYTES: usize = 8;
-/// What is written: nothing looks at it.
+/// The data, at which nothing looks.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 /// noq's endpoint, and its connection once there is one.
@@ -56,7 +56,7 @@ impl NoqSession {
         }
     }
 
-    /// Passes on what endpoint and connection have to say to each other.
+    /// Passes the events between endpoint and connection.
     fn settle(&mut self) {
         let Some((handle, connection)) = &mut self.connection else { return };
         while let Some(event) = connection.poll_endpoint_events() {

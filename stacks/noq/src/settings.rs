@@ -5,7 +5,7 @@ use noq_proto::{TransportConfig, VarInt};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// The kind `noq` of scenario files. What is not set is as in noq.
+/// The kind `noq` of scenario files. Settings that are left out are noq's own.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Noq {
@@ -28,7 +28,7 @@ pub enum Controller {
     /// CUBIC, noq's default.
     #[default]
     Cubic,
-    /// NewReno.
+    /// NewReno (RFC 9002 section 7).
     NewReno,
     /// BBR version 3.
     Bbr3,

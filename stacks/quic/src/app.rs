@@ -22,7 +22,7 @@ pub(crate) struct App {
     events: VecDeque<EndpointEvent>,
 }
 
-/// What an end does.
+/// The part of an end.
 #[derive(Debug)]
 enum Role {
     /// Sends so many bytes on one stream.

@@ -72,7 +72,7 @@ impl<S: Session> Endpoint for QuicEndpoint<S> {
 
     fn poll_transmit(&mut self, now: Time, payload: &mut Vec<u8>) -> Option<Transmit> {
         let transmit = self.session.poll_transmit(self.instant(now), payload)?;
-        // What was sent makes room for more data.
+        // A packet that was sent makes room for more data.
         self.app.run(now, &mut self.session);
         Some(transmit)
     }

@@ -1,4 +1,4 @@
-//! What QUIC transports share on simulated hosts. A transport implements [`Session`], one end of a connection;
+//! The common part of QUIC transports on simulated hosts. A transport implements [`Session`], one end of a connection;
 //! [`QuicEndpoint`] puts the application of a flow on it and makes an
 //! [`Endpoint`](windlass_sim::endpoint::Endpoint) of the simulator.
 

@@ -35,10 +35,10 @@ pub enum Event {
     Lost(String),
 }
 
-/// What was read from a stream.
+/// Bytes read from a stream.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Read {
-    /// Bytes.
+    /// Bytes read, in order.
     pub bytes: u64,
     /// Whether the other end has finished the stream and everything is read.
     pub finished: bool,

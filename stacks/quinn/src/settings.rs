@@ -5,7 +5,7 @@ use quinn_proto::{TransportConfig, VarInt};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// The kind `quinn` of scenario files. What is not set is as in quinn.
+/// The kind `quinn` of scenario files. Settings that are left out are quinn's own.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Quinn {
@@ -28,7 +28,7 @@ pub enum Controller {
     /// CUBIC, quinn's default.
     #[default]
     Cubic,
-    /// NewReno.
+    /// NewReno (RFC 9002 section 7).
     NewReno,
     /// BBR version 1, which quinn calls experimental.
     Bbr,

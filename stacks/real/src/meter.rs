@@ -1,4 +1,4 @@
-//! Counts what a receiver reads.
+//! Counts the bytes that a receiver reads.
 
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};

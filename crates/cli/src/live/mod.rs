@@ -25,7 +25,7 @@ use absent as terminal;
 #[cfg(all(target_os = "linux", any(feature = "ecn-proxy", feature = "kernel-cc")))]
 pub(crate) use drive::watch;
 pub(crate) use drive::{Live, Panels};
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "link"))]
 pub(crate) use screen::Output;
 pub(crate) use screen::{Chart, Row, Screen, Span, Table, Tone};
 pub(crate) use series::{KEPT, Series};

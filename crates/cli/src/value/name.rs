@@ -4,6 +4,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command};
 use std::ffi::OsStr;
 use windlass_base::suggest::did_you_mean;
+#[cfg(feature = "probe")]
 use windlass_probe::Test;
 use windlass_sim::simple_model::Arrivals;
 use windlass_tcp::Profile;
@@ -86,6 +87,7 @@ pub(crate) fn parse_variant(text: &str) -> Result<Arrivals, String> {
     found.ok_or_else(|| expected_one_of(text, &Arrivals::ALL.map(Arrivals::name)))
 }
 
+#[cfg(feature = "probe")]
 pub(crate) fn parse_test(text: &str) -> Result<Test, String> {
     let mut letters = text.trim().chars();
     let test = letters.next().and_then(Test::by_letter).filter(|_| letters.next().is_none());

@@ -133,7 +133,7 @@ fn plain(value: &Value) -> String {
 mod tests {
     use super::*;
     use windlass_base::Span;
-    use windlass_link::link_model::{Aggregation, RateOverTime};
+    use windlass_link_model::{Aggregation, RateOverTime};
 
     #[test]
     fn rates_may_be_fixed_stepped_or_traced() {

@@ -1,7 +1,7 @@
 //! Linux's numbers of errors, options and flags, which scripts and calls use (`include/uapi`, as x86 and ARM have
 //! them).
 
-/// Errors.
+/// Numbers of errors (`errno`).
 pub(super) mod errno {
     pub(crate) const EBADF: i32 = 9;
     pub(crate) const EAGAIN: i32 = 11;

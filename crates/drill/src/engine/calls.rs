@@ -4,7 +4,7 @@ use super::abi::{errno, level, misc, msg};
 use super::link::Owner;
 use super::machine::Machine;
 use super::queue::Write;
-use super::socket::{Descriptor, Epoll, Kind, Listener, Socket};
+use super::socket::{Descriptor, Epoll, Kind, LinkId, Listener, Socket};
 use crate::call::{Call, Control, Fd, Outcome, Return};
 use crate::subject::Unsupported;
 use windlass_base::{Span, Time};
@@ -42,7 +42,7 @@ impl Open {
             Call::Listen { fd, backlog } => value(machine.listen(*fd, *backlog)),
             Call::Accept { fd, nonblocking } => return Ok(machine.accept(*fd, *nonblocking)),
             Call::Connect { fd } => return Ok(machine.open_connection(*fd)),
-            Call::Disconnect { .. } => return Err(unsupported("connect to AF_UNSPEC")),
+            Call::Disconnect { fd } => value(machine.disconnect(*fd)),
             Call::Receive { fd, len, flags } => return Ok(machine.read(*fd, *len, *flags)),
             Call::ReceiveMessage { fd, lens, control, flags } => {
                 return Ok(machine.read_message(*fd, lens.iter().sum(), *control, *flags));
@@ -248,7 +248,7 @@ impl Machine {
         Ok(0)
     }
 
-    /// The connections of a listener that nobody has accepted end with a reset; handshakes are forgotten
+    /// The connections of a listener that were not accepted end with a reset; handshakes are forgotten
     /// (`inet_csk_listen_stop`).
     fn drop_unaccepted(&mut self, fd: Fd) {
         let waiting: Vec<_> = self
@@ -259,7 +259,7 @@ impl Machine {
             .collect();
         for id in waiting {
             let Some(link) = self.links.get_mut(&id) else { continue };
-            link.owner = Owner::Nobody;
+            link.owner = Owner::Orphan;
             if link.connection.state() == State::SynReceived {
                 self.links.remove(&id);
             } else {
@@ -269,11 +269,29 @@ impl Machine {
         }
     }
 
+    /// A socket is as new again (`tcp_disconnect`). Its connection ends with a reset.
+    fn disconnect(&mut self, fd: Fd) -> Result<i64, i32> {
+        let socket = self.socket(fd)?;
+        socket.opening = false;
+        match std::mem::take(&mut socket.kind) {
+            Kind::Listener(_) => self.drop_unaccepted(fd),
+            Kind::Connected(id) => {
+                if let Some(link) = self.links.get_mut(&id) {
+                    link.owner = Owner::Orphan;
+                    link.connection.abort();
+                }
+                self.settle(id);
+            }
+            Kind::Fresh | Kind::Failed { .. } => {}
+        }
+        Ok(0)
+    }
+
     /// A connection loses its socket (`tcp_close`).
-    fn abandon(&mut self, id: super::link::LinkId, linger: Option<i32>) {
+    fn abandon(&mut self, id: LinkId, linger: Option<i32>) {
         let clock = self.clock();
         let Some(link) = self.links.get_mut(&id) else { return };
-        link.owner = Owner::Nobody;
+        link.owner = Owner::Orphan;
         link.wants_room = false;
         if link.connection.state() == State::SynSent {
             // Nothing of it was answered, so nothing needs a reset.
@@ -291,7 +309,7 @@ impl Machine {
     }
 }
 
-/// Data.
+/// Data that a program reads and writes.
 impl Machine {
     fn read(&mut self, fd: Fd, len: usize, flags: i32) -> Option<Return> {
         match self.try_read(fd, len as u64, flags) {

@@ -2,7 +2,7 @@
 
 use windlass_base::{Span, Time};
 
-/// What limits a sender that has data.
+/// The limit of a sender that has data.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Limit {
     /// It has no data.

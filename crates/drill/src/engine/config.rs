@@ -1,21 +1,21 @@
 //! The engine's options for a socket: the profile `linux`, what the host's variables change of it, and what the
 //! program has set.
 
+use super::controller::controller;
 use super::socket::Options;
 use super::sysctl::Settings;
 use std::sync::Arc;
 use windlass_base::Span;
-use windlass_tcp::cc::ControllerFactory;
-use windlass_tcp::config::{AckPolicy, EcnEcho, KeepAlive, OptionUse};
+use windlass_tcp::config::{EcnEcho, KeepAlive, OptionUse};
 use windlass_tcp::{Config, Profile};
 
-/// Linux's longest delay of an ACK (TCP_DELACK_MIN, as the delay of a connection on a fast path is).
-const DELAY: Span = Span::from_millis(40);
+/// The value of `tcp_ecn_option` with which no loss ends the option.
+const PERSISTENT: i64 = 3;
 
 /// The send buffer of the engine: the host counts what the program may write, as Linux counts it.
 const SEND_BUFFER: u64 = 1 << 40;
 
-/// Who opens a connection.
+/// The end that opens a connection.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// This end, by `connect`.
@@ -24,25 +24,16 @@ pub(super) enum Role {
     Passive,
 }
 
-/// The controller that Linux calls so; `None` if the engine has none of that name.
-pub(super) fn controller(name: &str) -> Option<Arc<dyn ControllerFactory>> {
-    // Linux's Reno has the partial ACKs of RFC 6582, as the engine's NewReno.
-    let name = if name == "reno" { "newreno" } else { name };
-    Profile::Linux.controller(name)
-}
-
 /// The options of a connection with segments of at most `mss` bytes.
 pub(super) fn config(settings: &Settings, options: &Options, role: Role, mss: u16) -> Config {
     let name = options.controller.as_deref().unwrap_or(&settings.controller);
     let factory = controller(name).unwrap_or_else(|| Arc::new(Profile::Linux.cubic()));
-    let mut config = Profile::Linux.config(mss, factory);
+    let mut config = Profile::Linux.config(mss, factory).as_linux_host();
     set_ecn(&mut config, settings, role);
     set_extensions(&mut config, settings);
     set_recovery(&mut config, settings);
     set_timers(&mut config, settings, options, role);
     config.window.idle_restart = settings.restart_after_idle != 0;
-    config.acks.policy = AckPolicy::Linux { max: DELAY };
-    config.acks.delays_fin = true;
     config.sending.nagle = !options.nodelay;
     config.buffers.send = SEND_BUFFER;
     config.buffers.receive = options.window_scale_base(settings);
@@ -58,11 +49,10 @@ fn set_ecn(config: &mut Config, settings: &Settings, role: Role) {
     config.ecn.enabled = enabled;
     config.ecn.echo = if accurate { EcnEcho::Accurate } else { EcnEcho::UntilCwr };
     config.ecn.fallback = settings.ecn_fallback != 0;
-    config.ecn.prr = true;
     config.accecn.option = option_use(settings);
-    config.accecn.option_losses = if settings.ecn_option == 3 { u8::MAX } else { 2 };
-    config.accecn.ect_on_all = true;
-    config.accecn.wraps_by_ack_ratio = true;
+    if settings.ecn_option == PERSISTENT {
+        config.accecn.option_losses = u8::MAX;
+    }
 }
 
 /// The segments that carry the AccECN option.
@@ -84,7 +74,6 @@ fn set_recovery(config: &mut Config, settings: &Settings) {
     config.recovery.rack = settings.rack != 0;
     config.recovery.tail_loss_probe = settings.tail_probe != 0 && config.recovery.rack;
     config.recovery.frto = settings.frto != 0;
-    config.recovery.undo = true;
 }
 
 fn set_timers(config: &mut Config, settings: &Settings, options: &Options, role: Role) {

@@ -63,13 +63,18 @@ fn of_connection(fields: &mut Fields, link: &Link) {
         u64::MAX => NO_THRESHOLD,
         bytes => (bytes / mss) as i64,
     };
+    let unanswered = i64::from(connection.unanswered());
+    // Without data in flight it is a closed window that is probed.
+    let probes = connection.in_flight() == 0;
     let reordering = segments(connection.reordering_distance());
     put(
         fields,
         &[
             ("tcpi_state", state(connection.state())),
             ("tcpi_ca_state", repair(connection.congestion_state())),
-            ("tcpi_retransmits", connection.unanswered().into()),
+            ("tcpi_retransmits", if probes { 0 } else { unanswered }),
+            ("tcpi_probes", if probes { unanswered } else { 0 }),
+            ("tcpi_options", agreed(link)),
             ("tcpi_snd_mss", mss as i64),
             ("tcpi_rcv_mss", link.seen.largest.max(536).into()),
             ("tcpi_advmss", connection.config().mss.into()),
@@ -82,6 +87,18 @@ fn of_connection(fields: &mut Fields, link: &Link) {
             ("tcpi_snd_ssthresh", threshold),
         ],
     );
+}
+
+/// The options that the handshake has agreed on, as bits (`TCPI_OPT_*`).
+fn agreed(link: &Link) -> i64 {
+    let connection = &link.connection;
+    let bits = [
+        connection.timestamps_negotiated(),
+        connection.sack_negotiated(),
+        connection.window_scaling_negotiated(),
+        connection.ecn_negotiated(),
+    ];
+    bits.iter().enumerate().map(|(bit, agreed)| i64::from(*agreed) << bit).sum()
 }
 
 fn of_times(fields: &mut Fields, link: &Link, now: Time) {
@@ -124,7 +141,7 @@ fn of_traffic(fields: &mut Fields, link: &Link, _now: Time) {
     );
 }
 
-/// What AccECN has counted.
+/// The counters of AccECN.
 fn of_feedback(fields: &mut Fields, link: &Link) {
     let counts = link.connection.accurate_ecn().unwrap_or_default();
     let (reported, received) = (counts.reported, counts.received);

@@ -1,29 +1,27 @@
 //! A connection of the host: the engine's connection, the program's writes, and the host's timers.
 
+use super::burst::Burst;
 use super::chrono::Chrono;
 use super::queue::{Flush, SendQueue, unsent};
 use super::socket::Options;
 use super::wire::{Ends, Marking, emit};
 use crate::call::Fd;
+use std::collections::BTreeSet;
 use windlass_base::{Span, Time};
-use windlass_tcp::{Connection, Ecn, Flags, Segment, State};
+use windlass_tcp::{Connection, Ecn, State};
 
-/// The name of a connection in the host.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct LinkId(pub(super) u64);
-
-/// Who has a connection.
+/// The socket that has a connection.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// A listening socket, until `accept`.
     Listener(Fd),
     /// A socket.
     Socket(Fd),
-    /// None any more: it is closed.
-    Nobody,
+    /// None any more: its socket is closed.
+    Orphan,
 }
 
-/// Linux holds what TCP_CORK and MSG_MORE keep back for 200 ms at most, if nothing is in flight.
+/// Linux holds data back for TCP_CORK and MSG_MORE for 200 ms at most, if nothing is in flight.
 const CORK_AT_MOST: Span = Span::from_millis(200);
 
 /// The most bytes of a packet with several segments (GSO_LEGACY_MAX_SIZE less the longest headers).
@@ -37,6 +35,8 @@ pub(super) struct Link {
     pub(super) options: Options,
     pub(super) owner: Owner,
     pub(super) queue: SendQueue,
+    /// Ends of the packets of data that have left, as stream offsets.
+    packet_ends: BTreeSet<u64>,
     /// The error that the next call returns (sk_err).
     pub(super) error: Option<i32>,
     /// A softer error, for the case that the connection times out (sk_err_soft).
@@ -47,7 +47,7 @@ pub(super) struct Link {
     pub(super) chrono: Chrono,
     /// The program waits for room to write.
     pub(super) wants_room: bool,
-    /// When what is held back leaves nevertheless.
+    /// When data that is held back leaves nevertheless.
     pub(super) cork_until: Option<Time>,
     /// When a closed connection in FIN-WAIT-2 is given up.
     pub(super) fin_until: Option<Time>,
@@ -70,7 +70,8 @@ pub(super) struct Seen {
     /// The largest payload of a segment that arrived, in bytes (`rcv_mss`).
     pub(super) largest: u32,
     pub(super) out_of_order: u64,
-    pub(super) option_received: bool,
+    /// The largest window that the peer has announced, in bytes.
+    pub(super) window: u64,
 }
 
 impl Link {
@@ -81,8 +82,9 @@ impl Link {
             ends,
             connection,
             options,
-            owner: Owner::Nobody,
+            owner: Owner::Orphan,
             queue: SendQueue::default(),
+            packet_ends: BTreeSet::new(),
             error: None,
             soft_error: None,
             reads_nothing: false,
@@ -106,26 +108,25 @@ impl Link {
         unsent(&self.connection) + self.queue.len()
     }
 
-    /// Data that is written must wait for more, or for the 200 ms.
+    /// True if written data must wait for more, or for the 200 ms.
     fn is_corked(&self) -> bool {
         self.options.cork || self.queue.expects_more()
     }
 
-    /// The program has written, or wants what it has written to leave.
+    /// The program has written, or wants its data to leave.
     pub(super) fn push(&mut self, now: Time) {
         let flush = if self.is_corked() && !self.queue.fin { Flush::Hold } else { Flush::All };
         self.queue.feed(&mut self.connection, flush, true);
         self.hold(now);
     }
 
-    /// Lets go of what is held back. `pushes`: with PSH.
+    /// Sends the data that is held back. `pushes`: with PSH.
     pub(super) fn release(&mut self, now: Time, pushes: bool) {
         self.queue.feed(&mut self.connection, Flush::All, pushes);
         self.hold(now);
     }
 
-    /// An ACK has arrived: with MSG_MORE alone, what it held back leaves (`tcp_data_snd_check` does not know of the
-    /// flag).
+    /// An ACK has arrived. Data that MSG_MORE alone held back leaves, as `tcp_data_snd_check` does not know of the flag.
     pub(super) fn release_after_ack(&mut self, now: Time) {
         let quiet = self.connection.in_flight() == 0;
         if self.queue.len() > 0 && !self.options.cork && (self.options.nodelay || quiet) {
@@ -133,7 +134,7 @@ impl Link {
         }
     }
 
-    /// Starts or stops the timer of what is held back, and closes once nothing is.
+    /// Starts or stops the timer of data that is held back, and closes once there is none.
     fn hold(&mut self, now: Time) {
         let held = self.queue.len() > 0 && self.is_corked();
         self.cork_until = match self.cork_until {
@@ -152,10 +153,17 @@ impl Link {
         loop {
             self.connection.set_nagle(!self.options.nodelay && !self.queue.is_behind_record());
             let most = self.segments_of_packet(least);
+            let acked = self.connection.bytes_acked();
+            self.packet_ends = self.packet_ends.split_off(&acked);
+            let mut burst = Burst::default();
             while let Some(run) = self.connection.poll_transmit(now, most, &mut ()) {
                 self.account(now, &run);
-                let segment = self.whole(&run);
-                out.extend(emit(self.ends, &segment, self.marking(run.ecn)));
+                burst.add(&run, |end| self.queue.is_silent(end));
+            }
+            // cwnd may have restarted with the first segment after idle time.
+            let most = self.segments_of_packet(least);
+            for (segment, ecn) in burst.packets(most, &mut self.packet_ends) {
+                out.extend(emit(self.ends, &segment, self.marking(ecn)));
             }
             if !self.queue.is_behind_record() || unsent(&self.connection) > 0 {
                 break;
@@ -166,19 +174,6 @@ impl Link {
 
     fn marking(&self, ecn: Ecn) -> Marking {
         Marking { ecn, tos: self.options.tos, hop_limit: self.options.ttl }
-    }
-
-    /// The run as one packet, as a network card gets it that splits it (TSO).
-    fn whole(&self, run: &windlass_tcp::Run) -> Segment {
-        let len = run.first.payload_len * run.count;
-        let mut segment = Segment { payload_len: len, ..run.first };
-        if run.count > 1 {
-            // Linux sets PSH on such a packet, so that the receiver coalesces no further one with it.
-            segment.flags |= Flags::PSH;
-        } else if self.queue.is_silent(run.stream_offset + u64::from(len)) {
-            segment.flags -= Flags::PSH;
-        }
-        segment
     }
 
     fn account(&mut self, now: Time, run: &windlass_tcp::Run) {
@@ -194,11 +189,12 @@ impl Link {
     }
 
     /// How many full segments leave in one packet: a millisecond's worth of the rate, more on a path with a very short
-    /// RTT, and `least` at least (`tcp_tso_autosize`).
+    /// RTT, and `least` at least (`tcp_tso_autosize`), but no more than half of cwnd (`tcp_cwnd_test`).
     fn segments_of_packet(&self, least: u64) -> u32 {
         let connection = &self.connection;
         let mss = u64::from(connection.mss()).max(1);
-        let most = (PACKET_BYTES_MAX / mss).max(1);
+        let half = connection.cwnd() as u64 / mss / 2;
+        let most = (PACKET_BYTES_MAX / mss).min(half).max(1);
         let Some(srtt) = connection.smoothed_rtt() else { return most as u32 };
         let cwnd = connection.cwnd();
         let ratio = if cwnd < connection.ssthresh() as f64 / 2.0 { 2.0 } else { 1.2 };
@@ -206,7 +202,7 @@ impl Link {
         let min_rtt_us = connection.min_rtt().map_or(0, |rtt| rtt.as_nanos() / 1000);
         let near = 65_536u64.checked_shr((min_rtt_us >> 9).min(64) as u32).unwrap_or(0);
         let bytes = (rate / 1024.0) as u64 + near;
-        (bytes / mss).clamp(least, most) as u32
+        (bytes / mss).clamp(least.min(most), most) as u32
     }
 
     /// The next time at which the connection has something to do.
@@ -258,9 +254,17 @@ impl Link {
         bytes + bytes.div_ceil(self.size_goal()) * OVERHEAD
     }
 
-    /// The bytes that a write adds to the buffer at once (`tcp_send_mss`).
+    /// The bytes that a write adds to the buffer at once: as many full segments as a packet may have, and no more than
+    /// half of the peer's largest window (`tcp_send_mss`, `tcp_bound_to_half_wnd`).
     pub(super) fn size_goal(&self) -> u64 {
         let mss = u64::from(self.connection.mss()).max(1);
-        (PACKET_BYTES_MAX / mss).max(1) * mss
+        (PACKET_BYTES_MAX.min(self.seen.window / 2) / mss).max(1) * mss
+    }
+
+    /// Remembers the window that the peer announces.
+    pub(super) fn note_window(&mut self) {
+        let connection = &self.connection;
+        let window = connection.peer_window_edge().saturating_sub(connection.bytes_acked());
+        self.seen.window = self.seen.window.max(window);
     }
 }

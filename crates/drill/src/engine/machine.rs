@@ -3,8 +3,8 @@
 use super::abi::errno;
 use super::chrono::Limit;
 use super::config::{Role, config, option_use};
-use super::link::{Link, LinkId, Owner};
-use super::socket::{Descriptor, Kind, Listener, Options, Socket};
+use super::link::{Link, Owner};
+use super::socket::{Descriptor, Kind, LinkId, Listener, Options, Socket};
 use super::sysctl::Settings;
 use super::wire::{self, Ends, IcmpError, Incoming, Marking};
 use crate::call::Fd;
@@ -199,6 +199,7 @@ impl Machine {
         if let Some(link) = self.links.get_mut(&id) {
             note_arrival(now, link, segment);
             link.connection.handle_segment(clock, segment, ecn, &mut ());
+            link.note_window();
             link.release_after_ack(clock);
         }
         self.settle(id);
@@ -208,7 +209,7 @@ impl Machine {
     fn is_orphaned_data(&self, id: LinkId, segment: &Segment) -> bool {
         let link = &self.links[&id];
         let receives = matches!(link.connection.state(), State::FinWait1 | State::FinWait2);
-        link.owner == Owner::Nobody
+        link.owner == Owner::Orphan
             && receives
             && !segment.flags.contains(Flags::RST)
             && link.connection.has_new_data(segment)
@@ -296,7 +297,6 @@ impl Machine {
 
 fn note_arrival(now: Time, link: &mut Link, segment: &Segment) {
     let seen = &mut link.seen;
-    seen.option_received |= segment.options.accecn.is_some();
     if segment.flags.contains(Flags::ACK) {
         seen.ack_received = now;
     }
@@ -308,7 +308,7 @@ fn note_arrival(now: Time, link: &mut Link, segment: &Segment) {
     }
 }
 
-/// What follows from a change of a connection.
+/// The consequences of a change of a connection.
 impl Machine {
     /// Sends what a connection has to send, and takes its events.
     pub(super) fn settle(&mut self, id: LinkId) {
@@ -331,6 +331,9 @@ impl Machine {
 
     fn take_event(&mut self, id: LinkId, event: Event) {
         let Some(link) = self.links.get_mut(&id) else { return };
+        if event == Event::Connected {
+            link.seen.data_received = self.now;
+        }
         match (event, link.owner) {
             (Event::Connected, Owner::Listener(fd)) => match self.listener(fd) {
                 Some(listener) => listener.ready.push_back(id),
@@ -351,10 +354,10 @@ impl Machine {
         let Some(link) = self.links.get_mut(&id) else { return };
         let ended = link.connection.state() == State::Closed;
         match link.owner {
-            Owner::Nobody if ended => {
+            Owner::Orphan if ended => {
                 self.links.remove(&id);
             }
-            Owner::Nobody if link.connection.state() == State::FinWait2 => {
+            Owner::Orphan if link.connection.state() == State::FinWait2 => {
                 let clock = self.now + STARTED;
                 link.fin_until.get_or_insert(clock + fin_timeout);
             }
@@ -413,18 +416,22 @@ fn error_of(error: Error, soft: Option<i32>, peer_closed: bool) -> Option<i32> {
     }
 }
 
-/// What limits the sender now.
+/// The limit of the sender now.
 fn limit(link: &Link) -> Limit {
     let connection = &link.connection;
     if link.unacknowledged() == 0 {
         return Limit::Idle;
     }
     let (unsent, mss) = (link.unsent(), u64::from(connection.mss()));
-    if unsent > 0 {
-        let sent = connection.bytes_acked() + connection.in_flight();
-        let left = connection.peer_window_edge().saturating_sub(sent);
-        return if left < unsent.min(mss) { Limit::PeerWindow } else { Limit::Busy };
+    if connection.in_flight() + mss > connection.cwnd() as u64 {
+        return Limit::Busy;
     }
-    let fills_cwnd = connection.in_flight() + mss > connection.cwnd() as u64;
-    if link.wants_room && !fills_cwnd { Limit::SendBuffer } else { Limit::Busy }
+    let sent = connection.bytes_acked() + connection.in_flight();
+    let left = connection.peer_window_edge().saturating_sub(sent);
+    match unsent {
+        0 if link.wants_room => Limit::SendBuffer,
+        0 => Limit::Busy,
+        _ if left < unsent.min(mss) => Limit::PeerWindow,
+        _ => Limit::Busy,
+    }
 }

@@ -2,14 +2,16 @@
 //!
 //! [`Engine`] starts hosts. A host ([`machine`]) has sockets ([`socket`]) and connections ([`link`]); the program's
 //! calls ([`calls`], [`options`], [`readiness`]) work on both, and packets ([`wire`]) pass between the connections and
-//! the script. What the engine leaves to its carrier is done here as Linux does it: when writes are held back and end
-//! records ([`queue`]), how many segments a packet has ([`link`]), what a closed socket answers, and the host's
-//! variables ([`sysctl`]).
+//! the script. The engine leaves some decisions to its carrier, which the host takes as Linux does: when
+//! writes are held back and end records ([`queue`]), how many segments a packet has ([`link`], [`burst`]), how a closed
+//! socket answers, and the host's variables ([`sysctl`]).
 
 mod abi;
+mod burst;
 mod calls;
 mod chrono;
 mod config;
+mod controller;
 mod info;
 mod link;
 mod machine;

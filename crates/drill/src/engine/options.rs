@@ -147,7 +147,7 @@ impl Machine {
     fn set_controller(&mut self, fd: Fd, value: &[u8]) -> Result<i64, i32> {
         let name = String::from_utf8_lossy(value);
         let name = name.trim_end_matches('\0').to_owned();
-        let factory = super::config::controller(&name).ok_or(errno::ENOENT)?;
+        let factory = super::controller::controller(&name).ok_or(errno::ENOENT)?;
         self.change(fd, |options| options.controller = Some(name.clone()));
         if let Some(link) = self.link_of(fd)? {
             link.connection.set_congestion(factory);

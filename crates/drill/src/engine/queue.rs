@@ -14,7 +14,7 @@ struct Piece {
     ends_record: bool,
 }
 
-/// What a program wants of a write.
+/// The flags of a write.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Write {
     /// MSG_MORE: further data follows soon.

@@ -36,7 +36,7 @@ impl Machine {
             .collect();
         let ready = found.iter().filter(|events| **events != 0).count();
         (ready > 0 || expired)
-            .then(|| Return { value: Ok(ready as i64), outcome: Outcome::Polled(found) })
+            .then_some(Return { value: Ok(ready as i64), outcome: Outcome::Polled(found) })
     }
 
     pub(super) fn epoll_control(

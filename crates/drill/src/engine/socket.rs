@@ -1,11 +1,14 @@
 //! A program's sockets and what `setsockopt` changes of them.
 
-use super::link::LinkId;
 use super::sysctl::Settings;
 use crate::call::Fd;
 use std::collections::VecDeque;
 
-/// What a descriptor stands for.
+/// The name of a connection in the host.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LinkId(pub(super) u64);
+
+/// The object behind a descriptor.
 #[derive(Clone, Debug)]
 pub(super) enum Descriptor {
     Socket(Socket),
@@ -24,7 +27,7 @@ pub(super) struct Socket {
     pub(super) kind: Kind,
 }
 
-/// What a socket is used for.
+/// The use of a socket.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Kind {
     /// Nothing yet.
@@ -36,7 +39,7 @@ pub(super) enum Kind {
     Connected(LinkId),
     /// Its connection could not be opened, and `connect` may be called again.
     Failed {
-        /// What SO_ERROR will say.
+        /// The value of SO_ERROR.
         error: Option<i32>,
     },
 }
@@ -62,7 +65,7 @@ pub(super) struct Options {
     pub(super) cork: bool,
     pub(super) quickack: bool,
     pub(super) inq: bool,
-    /// TCP_MAXSEG.
+    /// TCP_MAXSEG, in bytes.
     pub(super) max_segment: Option<u16>,
     pub(super) controller: Option<String>,
     pub(super) syn_retries: Option<u32>,

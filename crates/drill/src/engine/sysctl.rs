@@ -67,7 +67,7 @@ impl Default for Settings {
     }
 }
 
-/// What a value does.
+/// The effect of a value.
 #[derive(Clone, Debug)]
 enum Effect {
     /// It is one number of this range.
@@ -91,7 +91,7 @@ pub struct Row {
     pub linux: &'static str,
     /// The value of the kernel's `defaults.sh`; empty where it leaves the default.
     pub scripts: &'static str,
-    /// What it means for the engine.
+    /// Its meaning for the engine.
     pub meaning: &'static str,
     effect: Effect,
 }
@@ -139,7 +139,7 @@ pub static ROWS: &[Row] = &[
     row("tcp_synack_retries", "5", "5", Number(|s| &mut s.synack_retries, 0..=255), "`timers.max_syn_retries` of a passive open"),
     row("tcp_syn_linear_timeouts", "4", "", Number(|s| &mut s.linear_syn_timeouts, 0..=127), "`timers.linear_syn_timeouts`"),
     row("tcp_retries2", "15", "", Number(|s| &mut s.retries, 0..=255), "`timers.max_retries`"),
-    row("tcp_min_tso_segs", "2", "", Number(|s| &mut s.min_segments, 1..=44), "the least full segments that leave in one packet, as of a network card that splits them"),
+    row("tcp_min_tso_segs", "2", "", Number(|s| &mut s.min_segments, 1..=65_535), "the least full segments that leave in one packet, as of a network card that splits them"),
     row("tcp_tso_win_divisor", "3", "3", Nothing, "accepted, no effect: the engine sends what the window allows, and does not wait for larger packets"),
     row("tcp_tso_rtt_log", "9", "", Only(&["9"]), "how the size of packets falls with the RTT, as in Linux"),
     row("tcp_limit_output_bytes", "4194304", "", Nothing, "accepted, no effect: the host has no queue of its own"),
@@ -184,7 +184,7 @@ impl Row {
             Nothing => {}
             Only(values) => return values.contains(&value).then_some(()),
             Controller => {
-                super::config::controller(value)?;
+                super::controller::controller(value)?;
                 value.clone_into(&mut settings.controller);
             }
             Number(field, range) => {
@@ -222,6 +222,15 @@ mod tests {
             settings.set(&format!("net.ipv4.{}", row.name), row.linux).expect("a default");
         }
         assert_eq!(settings, Settings::default());
+    }
+
+    #[test]
+    fn the_page_of_the_variables_shows_the_table() {
+        let page = include_str!("../../../../docs/reference/drill-variables.md");
+        for Row { name, linux, scripts, meaning, .. } in ROWS {
+            let row = format!("| `{name}` | {linux} | {scripts} | {meaning} |");
+            assert!(page.lines().any(|line| line == row), "expected in the page: {row}");
+        }
     }
 
     #[test]

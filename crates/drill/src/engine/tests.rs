@@ -137,19 +137,20 @@ fn data_goes_both_ways_and_both_ends_close() {
     let read = Call::Receive { fd: SOCKET, len: 5000, flags: 0 };
     assert_eq!(bench.value(&read), 1000);
     assert_eq!(bench.write(2500, 0).value, Ok(2500));
-    assert_eq!(bench.leaves(), Some((PUSH, 1, 1001, 2000)));
-    assert_eq!(bench.leaves(), None, "Nagle");
-    bench.arrives(Flags::ACK, 1001, 2001, 0);
-    assert_eq!(bench.leaves(), Some((PUSH, 2001, 1001, 500)));
-    bench.arrives(FIN, 1001, 2501, 0);
+    assert_eq!(bench.leaves(), Some((PUSH, 1, 1001, 2500)), "one packet, which is split later");
+    assert_eq!(bench.write(100, 0).value, Ok(100));
+    assert_eq!(bench.leaves(), None, "Nagle: the last segment is small, and in flight");
+    bench.arrives(Flags::ACK, 1001, 2501, 0);
+    assert_eq!(bench.leaves(), Some((PUSH, 2501, 1001, 100)));
+    bench.arrives(FIN, 1001, 2601, 0);
     bench.host.wait(at(100));
-    assert_eq!(bench.leaves(), Some((Flags::ACK, 2501, 1002, 0)));
+    assert_eq!(bench.leaves(), Some((Flags::ACK, 2601, 1002, 0)));
     assert_eq!(bench.value(&read), 0, "the end of the stream");
     assert_eq!(bench.value(&Call::Close { fd: SOCKET }), 0);
-    assert_eq!(bench.leaves(), Some((FIN, 2501, 1002, 0)));
-    bench.arrives(Flags::ACK, 1002, 2502, 0);
-    bench.arrives(Flags::ACK, 1002, 2502, 0);
-    assert_eq!(bench.leaves(), Some((Flags::RST, 2502, 0, 0)), "the connection is gone");
+    assert_eq!(bench.leaves(), Some((FIN, 2601, 1002, 0)));
+    bench.arrives(Flags::ACK, 1002, 2602, 0);
+    bench.arrives(Flags::ACK, 1002, 2602, 0);
+    assert_eq!(bench.leaves(), Some((Flags::RST, 2602, 0, 0)), "the connection is gone");
 }
 
 #[test]
@@ -171,6 +172,15 @@ fn a_reset_fails_a_blocked_read_and_then_a_write() {
     let (_, returned) = bench.host.returned().expect("an error");
     assert_eq!(returned.value, Err(errno::ECONNRESET));
     assert_eq!(bench.write(1, 0).value, Err(errno::EPIPE));
+}
+
+#[test]
+fn a_socket_that_is_disconnected_resets_its_connection_and_may_listen() {
+    let mut bench = Bench::accepted();
+    assert_eq!(bench.value(&Call::Disconnect { fd: SOCKET }), 0);
+    assert_eq!(bench.leaves(), Some((Flags::RST | Flags::ACK, 1, 1, 0)));
+    assert_eq!(bench.write(1, 0).value, Err(errno::EPIPE));
+    assert_eq!(bench.value(&Call::Listen { fd: SOCKET, backlog: 1 }), 0);
 }
 
 #[test]

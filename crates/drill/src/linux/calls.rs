@@ -42,6 +42,9 @@ impl Caller {
             Call::Ioctl { request, .. } if !NUMBERS.contains(request) => {
                 Err(Unsupported(format!("ioctl {request:#x} is none that only reads a number")))
             }
+            Call::Fcntl { command, .. } if !FLAGS.contains(command) => {
+                Err(Unsupported(format!("fcntl {command} is none of a descriptor's flags")))
+            }
             _ => Ok(()),
         }
     }
@@ -93,6 +96,7 @@ impl Caller {
                 let file = self.file(*fd)?;
                 done(connect(file.as_raw_fd(), &socket_address::remote(&self.setup)))
             }
+            Call::Disconnect { fd } => sys::disconnect(self.raw(*fd)?),
             Call::Listen { fd, backlog } => {
                 // The kernel too takes a larger one for its maximum.
                 let backlog = Backlog::new(*backlog).unwrap_or(Backlog::MAXCONN);
@@ -211,6 +215,9 @@ impl Caller {
 }
 
 type Value32 = Result<i32, i32>;
+
+/// The commands that take or return a number alone.
+const FLAGS: [i32; 4] = [libc::F_GETFD, libc::F_SETFD, libc::F_GETFL, libc::F_SETFL];
 
 /// The requests that read a number and take no argument.
 const NUMBERS: [u64; 4] = [libc::FIONREAD, libc::TIOCOUTQ, SIOCOUTQNSD, SIOCATMARK];

@@ -30,11 +30,13 @@ pub(super) struct KernelHost {
     folder: PathBuf,
     /// Kept for its drop.
     _priority: Priority,
+    /// A tick of the kernel's timers.
+    tick: Time,
     /// The script has begun: a call or a packet was there.
     has_begun: bool,
     /// A call has begun and its end is not known yet.
     is_calling: bool,
-    /// The end of a call, which nobody has asked for.
+    /// The end of a call that the runner has not asked for.
     end: Option<(Time, Return)>,
 }
 
@@ -55,6 +57,7 @@ impl KernelHost {
             worker,
             folder,
             _priority: Priority::raise(),
+            tick: clock.at_tick()?,
             has_begun: false,
             is_calling: false,
             end: None,
@@ -66,7 +69,7 @@ impl KernelHost {
     /// Before the script's first event: waits for a good time to begin.
     fn align(&mut self) {
         if !self.has_begun {
-            let begin = self.clock.next_after_tick();
+            let begin = self.clock.next_between_ticks(self.tick);
             while self.wait(begin) < begin {}
         }
     }
@@ -106,7 +109,12 @@ impl Host for KernelHost {
     /// The kernel has processed the packet when this returns, and its answers wait in the device.
     fn receive(&mut self, packet: &[u8]) {
         self.has_begun = true;
-        self.link.write(packet);
+        self.link.write(packet, None);
+    }
+
+    fn receive_coalesced(&mut self, packet: &[u8], mss: u16) {
+        self.has_begun = true;
+        self.link.write(packet, Some(mss));
     }
 
     fn transmit(&mut self) -> Option<(Time, Vec<u8>)> {

@@ -138,20 +138,34 @@ const BBR: &[Field] = &[
     ("bbr_cwnd_gain", U32),
 ];
 
+/// The socket's memory (linux/sock_diag.h).
+const MEMORY: &[Field] = &[
+    ("SK_MEMINFO_RMEM_ALLOC", U32),
+    ("SK_MEMINFO_RCVBUF", U32),
+    ("SK_MEMINFO_WMEM_ALLOC", U32),
+    ("SK_MEMINFO_SNDBUF", U32),
+    ("SK_MEMINFO_FWD_ALLOC", U32),
+    ("SK_MEMINFO_WMEM_QUEUED", U32),
+    ("SK_MEMINFO_OPTMEM", U32),
+    ("SK_MEMINFO_BACKLOG", U32),
+    ("SK_MEMINFO_DROPS", U32),
+];
+
 /// The state of a connection.
 ///
 /// # Errors
 ///
 /// The descriptor is no TCP socket.
 pub(super) fn read(fd: RawFd) -> Result<BTreeMap<String, i64>, Unsupported> {
-    let option = |name| {
-        sys::option(fd, libc::IPPROTO_TCP, name, ROOM)
+    let option = |level, name| {
+        sys::option(fd, level, name, ROOM)
             .map_err(|error| Unsupported(format!("TCP_INFO: {}", Errno::from_raw(error).desc())))
     };
     let mut fields = BTreeMap::new();
-    extend(&mut fields, TCP_INFO, &option(libc::TCP_INFO)?);
+    extend(&mut fields, TCP_INFO, &option(libc::IPPROTO_TCP, libc::TCP_INFO)?);
+    extend(&mut fields, MEMORY, &option(libc::SOL_SOCKET, libc::SO_MEMINFO)?);
     // Empty with a controller that has none. Which one it is the kernel does not say here.
-    let controller = option(libc::TCP_CC_INFO)?;
+    let controller = option(libc::IPPROTO_TCP, libc::TCP_CC_INFO)?;
     for structure in [VEGAS, DCTCP, BBR] {
         extend(&mut fields, structure, &controller);
     }

@@ -3,7 +3,9 @@
 use crate::subject::Setup;
 use ipnet::IpNet;
 use std::io;
-use std::net::IpAddr;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
+use std::ops::Range;
 use std::thread;
 use windlass_namespace::{
     Device, DeviceConfig, MTU_DEFAULT, Namespace, VIRTIO_HEADER_LEN, enter_new_network,
@@ -14,6 +16,12 @@ const NAME: &str = "tun0";
 
 /// The largest IP packet: TCP's segmentation is left to the device, so that one packet has what TCP sends at a time.
 const PACKET_MAX: usize = 65_536;
+
+/// Fields of the header before a packet, and values of its type (linux/virtio_net.h).
+const GSO_TYPE: usize = 1;
+const GSO_SIZE: Range<usize> = 4..6;
+const GSO_TCPV4: u8 = 1;
+const GSO_TCPV6: u8 = 4;
 
 /// The link of a host.
 pub(super) struct Link {
@@ -38,11 +46,17 @@ impl Link {
         &self.device
     }
 
-    /// Gives the kernel a packet, whose checksums it verifies.
-    pub(super) fn write(&self, packet: &[u8]) {
-        let with_header = [&[0; VIRTIO_HEADER_LEN], packet].concat();
+    /// Gives the kernel a packet, whose checksums it verifies. With an MSS it is one that the device put together from
+    /// such segments.
+    pub(super) fn write(&self, packet: &[u8], mss: Option<u16>) {
+        let mut header = [0; VIRTIO_HEADER_LEN];
+        if let Some(mss) = mss {
+            let is_ipv4 = packet.first().is_some_and(|first| first >> 4 == 4);
+            header[GSO_TYPE] = if is_ipv4 { GSO_TCPV4 } else { GSO_TCPV6 };
+            header[GSO_SIZE].copy_from_slice(&mss.to_ne_bytes());
+        }
         // A device that refuses loses the packet, as a network may; the script misses the answer.
-        let _ = self.device.write(&with_header);
+        let _ = self.device.write(&[&header, packet].concat());
     }
 
     /// The next packet for the other end. IPv6 has packets of its own, for multicast groups.
@@ -57,7 +71,8 @@ impl Link {
     }
 }
 
-/// Whether this process may make a namespace and a device.
+/// Whether this process may make a namespace and a device. A connection there makes what a kernel makes for its first
+/// one, such as keys, which takes it milliseconds that no script expects.
 ///
 /// # Errors
 ///
@@ -72,9 +87,21 @@ pub(super) fn try_out() -> io::Result<()> {
     };
     let made = thread::spawn(move || {
         enter_new_network()?;
-        Device::create_as_ethernet(&config).map(drop)
+        let device = Device::create_as_ethernet(&config)?;
+        connect_to_itself()?;
+        drop(device);
+        Ok(())
     });
     made.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))
+}
+
+/// Opens a connection over the loopback device, and sends a byte.
+fn connect_to_itself() -> io::Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let mut client = TcpStream::connect(listener.local_addr()?)?;
+    let (mut server, _) = listener.accept()?;
+    client.write_all(b"1")?;
+    server.read_exact(&mut [0])
 }
 
 fn config(setup: &Setup) -> io::Result<DeviceConfig> {

@@ -9,7 +9,7 @@ use std::mem::{size_of, zeroed};
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::ptr::{from_mut, from_ref, null_mut};
 
-/// What a call returns: its value, or Linux's number of the error.
+/// The value that a call returns, or Linux's number of the error.
 pub(super) type Value = Result<i64, i32>;
 
 /// Room for the control messages of one packet.
@@ -19,7 +19,7 @@ fn value(returned: i64) -> Value {
     if returned < 0 { Err(Errno::last_raw()) } else { Ok(returned) }
 }
 
-/// `accept4`.
+/// Accepts a connection, as `accept4`.
 pub(super) fn accept(fd: RawFd, flags: i32) -> Result<OwnedFd, i32> {
     // SAFETY: the address is left out.
     let new = unsafe { libc::accept4(fd, null_mut(), null_mut(), flags) };
@@ -28,16 +28,26 @@ pub(super) fn accept(fd: RawFd, flags: i32) -> Result<OwnedFd, i32> {
     Ok(unsafe { OwnedFd::from_raw_fd(new) })
 }
 
-/// `shutdown`.
+/// Ends one direction or both, as `shutdown`.
 pub(super) fn shutdown(fd: RawFd, how: i32) -> Value {
     // SAFETY: it takes numbers.
     value(unsafe { libc::shutdown(fd, how) }.into())
 }
 
+/// `connect` to AF_UNSPEC.
+pub(super) fn disconnect(fd: RawFd) -> Value {
+    // SAFETY: an address of this family has no further fields.
+    let mut nowhere: libc::sockaddr = unsafe { zeroed() };
+    nowhere.sa_family = libc::AF_UNSPEC as libc::sa_family_t;
+    let len = size_of_val(&nowhere) as libc::socklen_t;
+    // SAFETY: the address is readable.
+    value(unsafe { libc::connect(fd, from_ref(&nowhere), len) }.into())
+}
+
 /// `fcntl` with a number.
 pub(super) fn fcntl(fd: RawFd, command: i32, argument: i64) -> Value {
-    // SAFETY: the commands that scripts use take numbers; one that takes a pointer gets none of this process's.
-    value(unsafe { libc::fcntl(fd, command, argument) }.into())
+    // SAFETY: the caller passes only commands that take numbers.
+    value(unsafe { libc::fcntl(fd, command, argument as libc::c_long) }.into())
 }
 
 /// `ioctl` that writes a number.
@@ -49,7 +59,7 @@ pub(super) fn ioctl(fd: RawFd, request: u64) -> (Value, i64) {
     (value(returned.into()), room[0].into())
 }
 
-/// `setsockopt`.
+/// Sets an option, as `setsockopt`.
 pub(super) fn set_option(fd: RawFd, level: i32, name: i32, bytes: &[u8]) -> Value {
     let len = bytes.len() as libc::socklen_t;
     // SAFETY: the bytes are readable.
@@ -87,7 +97,7 @@ pub(super) struct Message<'a> {
     pub(super) to: Option<SockaddrStorage>,
 }
 
-/// `sendmsg`.
+/// Sends a message, as `sendmsg`.
 pub(super) fn send(fd: RawFd, message: &Message<'_>, flags: i32) -> Value {
     let iov_base = message.data.map_or(null_mut(), |data| data.as_ptr().cast_mut().cast());
     let room = message.data.map_or(usize::MAX, <[u8]>::len);
@@ -145,8 +155,9 @@ fn encode(control: &[Control]) -> Vec<u64> {
         bytes.extend(message.level.to_ne_bytes());
         bytes.extend(message.kind.to_ne_bytes());
         bytes.extend(&message.data);
-        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        bytes.resize(bytes.len().next_multiple_of(size_of::<usize>()), 0);
     }
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
     let word = |bytes: &[u8]| bytes.try_into().map(u64::from_ne_bytes).unwrap_or_default();
     bytes.chunks_exact(8).map(word).collect()
 }

@@ -123,7 +123,7 @@ fn open(setup: &Setup) -> io::Result<(PathBuf, Link)> {
     Ok((PathBuf::from(format!("/proc/self/task/{}", gettid())), link))
 }
 
-/// Makes the calls until nobody waits for their ends.
+/// Makes the calls until the host is dropped.
 fn work(mut caller: Caller, asked: &Receiver<Call>, shared: &Shared, end: impl Fn(Return) -> bool) {
     for call in asked {
         shared.has_begun.store(true, Ordering::SeqCst);

@@ -1,20 +1,20 @@
 //! The control bits of a TCP header as scripts write them.
 
-/// FIN.
+/// The FIN bit.
 pub const FIN: u16 = 0x001;
-/// SYN.
+/// The SYN bit.
 pub const SYN: u16 = 0x002;
-/// RST.
+/// The RST bit.
 pub const RST: u16 = 0x004;
-/// PSH.
+/// The PSH bit.
 pub const PSH: u16 = 0x008;
-/// ACK.
+/// The ACK bit.
 pub const ACK: u16 = 0x010;
-/// URG.
+/// The URG bit.
 pub const URG: u16 = 0x020;
-/// ECE.
+/// The ECE bit.
 pub const ECE: u16 = 0x040;
-/// CWR.
+/// The CWR bit.
 pub const CWR: u16 = 0x080;
 /// AE (RFC 9768 §3.1).
 pub const AE: u16 = 0x100;

@@ -42,7 +42,7 @@ pub struct Ip {
     pub flow_label: u32,
 }
 
-/// What an IP packet carries.
+/// The payload of an IP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// A TCP segment.

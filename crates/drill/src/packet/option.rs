@@ -33,11 +33,11 @@ pub enum TcpOption {
     SackPermitted,
     /// SACK blocks, each a left edge and the sequence number after its right edge.
     Sack(Vec<(u32, u32)>),
-    /// Timestamps.
+    /// Timestamps of RFC 7323.
     Timestamps {
-        /// TSval.
+        /// The sender's clock, TSval.
         value: u32,
-        /// TSecr.
+        /// The echoed clock, TSecr.
         echo: u32,
     },
     /// The digest of RFC 2385; a script may give fewer bytes than its 16.
@@ -60,7 +60,7 @@ pub enum TcpOption {
     Other {
         /// The kind.
         kind: u8,
-        /// What follows kind and length.
+        /// The bytes behind kind and length.
         data: Vec<u8>,
     },
 }

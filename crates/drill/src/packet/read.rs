@@ -12,7 +12,7 @@ const CUT: &str = "the packet is cut";
 ///
 /// # Errors
 ///
-/// What is wrong with its headers.
+/// A header is cut, or its lengths or its checksum are wrong.
 pub fn parse(bytes: &[u8]) -> Result<Packet, String> {
     let (ip, protocol, payload) = match bytes.first().map(|first| first >> 4) {
         Some(4) => ipv4(bytes)?,

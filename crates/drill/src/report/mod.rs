@@ -1,4 +1,4 @@
-//! What became of several scripts: as text, JSON, JUnit's XML, and each script's packets as a capture or qlog.
+//! Reports on several scripts: as text, JSON, JUnit's XML, and each script's packets as a capture or qlog.
 
 mod capture;
 mod document;
@@ -24,12 +24,12 @@ pub struct Report {
     pub scripts: Vec<Played>,
 }
 
-/// A script and what became of it.
+/// A script with its run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Played {
     /// Its file.
     pub name: String,
-    /// What became of it; an error if it is no script.
+    /// The run; an error if it is no script.
     pub run: Result<Run, Error>,
 }
 

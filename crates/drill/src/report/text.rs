@@ -20,7 +20,7 @@ pub fn line(played: &Played) -> String {
     }
 }
 
-/// What happened before a divergence, both sides, and what the subject sent after it; `None` if there is none.
+/// A divergence as a diff between the events before and the packets after it; `None` if there is none.
 pub fn divergence(played: &Played) -> Option<String> {
     let run = played.run.as_ref().ok()?;
     let Verdict::Failed(divergence) = &run.verdict else { return None };

@@ -49,7 +49,7 @@ impl Expected<'_> {
         }
     }
 
-    /// What follows the sequence numbers.
+    /// The fields behind the sequence numbers.
     fn rest(
         &self,
         f: &mut fmt::Formatter<'_>,
@@ -157,7 +157,7 @@ fn options_fault(script: &[TcpOption], seen: &[TcpOption]) -> Option<String> {
 /// Why a segment is not a further one of a larger packet; `None` if it is. All but the last have the same payload.
 pub(super) fn follows(before: Option<&Tcp>, tcp: &Tcp, is_inner: bool) -> Option<String> {
     let before = before?;
-    // What a device sets on the first or on the last segment alone.
+    // A device sets these on the first or on the last segment alone.
     const FREE: u16 = flags::FIN | flags::PSH | flags::CWR;
     let next = before.seq.wrapping_add(before.payload.len() as u32);
     if tcp.seq != next {

@@ -115,9 +115,12 @@ impl Connections {
 
     /// The program connects a socket, or sends with an address.
     pub(super) fn connecting(&mut self, fd: i32) {
+        let remote_port = self.remote_port;
         if let Some(connection) = self.by_fd(fd).filter(|connection| connection.state == State::New)
         {
             connection.state = State::Connecting;
+            // A socket that was disconnected had other ports as the server's end of a connection.
+            (connection.local_port, connection.remote_port) = (None, remote_port);
         }
     }
 
@@ -237,7 +240,7 @@ impl Connection {
         }
     }
 
-    /// What a sequence number of the subject has more than in the script.
+    /// The difference between a sequence number of the subject and that of the script.
     fn local_offset(&self, is_syn: bool) -> u32 {
         if is_syn { self.live_isn.wrapping_sub(self.script_isn) } else { self.live_isn }
     }

@@ -1,48 +1,11 @@
 //! Events and their times.
 
+use super::due::{Due, nanos};
 use super::outcome::Side;
-use super::runner::{Runner, Stop, diverged, line, plain, seconds};
+use super::runner::{Runner, Stop, diverged, line, plain};
 use crate::constants::CODE;
 use crate::script::code::{Code, Failure};
 use crate::script::{Action, Body, Direction, Event, Position, When};
-use windlass_base::Span;
-
-/// The times at which an event may happen, in nanoseconds since the first one.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) struct Due {
-    pub(super) from: i64,
-    pub(super) until: i64,
-    /// Any time will do.
-    pub(super) any: bool,
-    /// How far it may be off.
-    pub(super) tolerance: i64,
-    /// What a relative time counts from; 0 for an absolute one.
-    pub(super) origin: i64,
-}
-
-pub(super) fn nanos(span: Span) -> i64 {
-    i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
-}
-
-impl Due {
-    /// Why something at this time is not in time; `None` if it is.
-    pub(super) fn fault(&self, at: i64) -> Option<String> {
-        if self.any || (self.from - self.tolerance..=self.until + self.tolerance).contains(&at) {
-            return None;
-        }
-        let (tolerance, at) = (seconds(self.tolerance), seconds(at));
-        Some(format!("expected at {} s, tolerance {tolerance} s; happened at {at} s", self.text()))
-    }
-
-    /// The time as text.
-    pub(super) fn text(&self) -> String {
-        match *self {
-            Due { any: true, .. } => "*".to_owned(),
-            Due { from, until, .. } if from == until => seconds(from),
-            Due { from, until, .. } => format!("{}~{}", seconds(from), seconds(until)),
-        }
-    }
-}
 
 impl Runner<'_> {
     pub(super) fn event(&mut self, event: &Event) -> Result<(), Stop> {

@@ -4,6 +4,7 @@ mod calls;
 mod commands;
 mod compare;
 mod connection;
+mod due;
 mod events;
 mod inbound;
 mod outbound;

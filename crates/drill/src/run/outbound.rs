@@ -2,9 +2,9 @@
 
 use super::compare::{Expected, differences, follows};
 use super::connection::Connection;
-use super::events::Due;
+use super::due::{Due, nanos, seconds};
 use super::outcome::{Line, Side};
-use super::runner::{Runner, Sent, Stop, diverged, line, seconds};
+use super::runner::{Runner, Sent, Stop, diverged, line};
 use crate::packet::{Packet, Tcp, TcpOption, Transport, flags};
 use crate::script::{Event, PacketSpec, TcpSpec};
 
@@ -164,7 +164,7 @@ impl Runner<'_> {
 
     /// Timestamps may be off as far as the time since the start allows: the clocks count on.
     fn timestamp_fault(&self, expected: &TcpSpec, packet: &Packet, due: &Due) -> Option<String> {
-        let tick = super::events::nanos(self.settings().timestamp_tick?);
+        let tick = nanos(self.settings().timestamp_tick?);
         let (script, (seen, _)) = (script_timestamp(expected)?, packet.tcp()?.timestamps()?);
         let off = i64::from(seen.wrapping_sub(script) as i32).abs().saturating_mul(tick);
         let tolerance = self.tolerance(due.from, Some(0));

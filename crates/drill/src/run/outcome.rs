@@ -1,4 +1,4 @@
-//! What became of a script.
+//! The outcome of a script.
 
 use crate::script::Position;
 use windlass_base::{Span, Time};
@@ -8,13 +8,13 @@ use windlass_base::{Span, Time};
 pub struct Run {
     /// How it ended.
     pub verdict: Verdict,
-    /// What happened, in order, up to the end.
+    /// The events that happened, in order, up to the end.
     pub entries: Vec<Entry>,
     /// Packets of the subject that nothing has asked for.
     pub left: Vec<Entry>,
     /// Every packet, as bytes.
     pub packets: Vec<Captured>,
-    /// What code printed.
+    /// The lines that code printed.
     pub printed: Vec<String>,
     /// How long it took by the subject's clock.
     pub elapsed: Span,
@@ -36,11 +36,11 @@ pub enum Verdict {
 pub struct Divergence {
     /// The event.
     pub position: Position,
-    /// What differs, in one line.
+    /// The difference in one line.
     pub summary: String,
-    /// What the script says.
+    /// The script's side.
     pub expected: Vec<Line>,
-    /// What the subject did.
+    /// The subject's side.
     pub actual: Vec<Line>,
 }
 
@@ -49,7 +49,7 @@ pub struct Divergence {
 pub struct Line {
     /// When it happens, as text; empty without a time.
     pub at: String,
-    /// What happens.
+    /// The event.
     pub text: String,
 }
 
@@ -58,13 +58,13 @@ pub struct Line {
 pub struct Entry {
     /// When, since the first event.
     pub at: Span,
-    /// Who did it.
+    /// The side that did it.
     pub side: Side,
-    /// What, as a script writes it.
+    /// The event, as a script writes it.
     pub text: String,
 }
 
-/// Who did something.
+/// A side of a script.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The script sent a packet.

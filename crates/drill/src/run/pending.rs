@@ -1,7 +1,7 @@
 //! Calls that begin, block and return.
 
 use super::calls::{self, Prepared};
-use super::events::{Due, nanos};
+use super::due::{Due, Pending, nanos};
 use super::outcome::Side;
 use super::runner::{Runner, Stop, diverged, line, plain};
 use crate::call::{BLOCKED_AT_MOST, Call, Fd, Return};
@@ -10,15 +10,6 @@ use windlass_base::Time;
 
 /// How long a call of the script waits for one that blocks.
 const PATIENCE_NS: i64 = 1_000_000_000;
-
-/// A call that has not returned.
-#[derive(Clone, Debug)]
-pub(super) struct Pending {
-    position: Position,
-    spec: CallSpec,
-    /// When it returns, if it blocks.
-    end: Option<Due>,
-}
 
 impl Runner<'_> {
     /// Begins a call. One that does not block has returned when this does.
@@ -114,7 +105,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// What a call means for the connections before it returns.
+    /// Tells the connections of a call before it returns.
     fn before_call(&mut self, spec: &CallSpec, call: &Call) {
         let connects = matches!(call, Call::Connect { .. } | Call::SendMessage { .. })
             || spec.name == "sendto";
@@ -169,7 +160,7 @@ impl Runner<'_> {
         self.after_call(position, &spec, value)
     }
 
-    /// What a call that succeeded means for descriptors and connections.
+    /// Tells descriptors and connections of a call that succeeded.
     fn after_call(
         &mut self,
         position: Position,

@@ -1,8 +1,8 @@
 //! The state of a script that runs, and its clock.
 
 use super::connection::Connections;
+use super::due::{Pending, seconds};
 use super::outcome::{Captured, Divergence, Entry, Line, Run, Side, Verdict};
-use super::pending::Pending;
 use crate::call::Fd;
 use crate::packet::{self, Packet};
 use crate::script::Position;
@@ -44,7 +44,7 @@ pub(super) struct Runner<'a> {
     /// The time of the first event, by the subject's clock.
     pub(super) start: Time,
     pub(super) connections: Connections,
-    /// What the subject sent and no event has taken.
+    /// Packets of the subject that no event has taken.
     pub(super) sent: VecDeque<Sent>,
     /// The call that has not returned.
     pub(super) pending: Option<Pending>,
@@ -108,7 +108,7 @@ impl<'a> Runner<'a> {
             self.commands(init)?;
         }
         self.take_in()?;
-        // What left while the host was set up belongs to no connection.
+        // Packets that left while the host was set up belong to no connection.
         self.sent.clear();
         self.start = self.host.now();
         for event in &script.events {
@@ -144,7 +144,7 @@ impl<'a> Runner<'a> {
         while let Some((at, bytes)) = self.host.transmit() {
             let parsed = packet::parse(&bytes);
             self.packets.push(Captured { at, inbound: false, bytes });
-            // What is no packet of ours, as IPv6's router solicitations with their own headers, is in the capture.
+            // Other packets, as IPv6's router solicitations with their own headers, are in the capture alone.
             if let Ok(packet) = parsed {
                 self.sent.push_back(Sent { at, packet });
             }
@@ -203,11 +203,6 @@ pub(super) fn diverged(
 /// A line with a time of the script in nanoseconds.
 pub(super) fn line(at: i64, text: impl Into<String>) -> Line {
     Line { at: seconds(at), text: text.into() }
-}
-
-/// Seconds with six digits behind the point.
-pub(super) fn seconds(nanos: i64) -> String {
-    format!("{:.6}", nanos as f64 / 1e9)
 }
 
 /// A line without a time.

@@ -17,12 +17,12 @@ impl fmt::Display for Position {
     }
 }
 
-/// What a script has wrong, and where.
+/// A mistake in a script, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// The place.
     pub position: Position,
-    /// What is wrong, and what was expected.
+    /// The mistake, and the text that was expected.
     pub message: String,
 }
 

@@ -127,7 +127,7 @@ impl<'a> Lexer<'a> {
         Ok((Kind::Code(self.rest[2..end].to_owned()), end + 2))
     }
 
-    /// The length of what stands between quotes, without them.
+    /// The length of the text between quotes, without them.
     fn quoted(&self, quote: char, what: &str) -> Result<usize, Error> {
         let mut escaped = false;
         for (at, c) in self.rest.char_indices().skip(1) {

@@ -12,7 +12,7 @@ pub struct Script {
     pub options: Vec<ScriptOption>,
     /// Shell commands that run before the first event.
     pub init: Option<Commands>,
-    /// What happens, in order. There is at least one.
+    /// The events, in order. There is at least one.
     pub events: Vec<Event>,
     /// Shell commands that run at the end.
     pub cleanup: Option<Commands>,
@@ -45,7 +45,7 @@ pub struct Event {
     pub position: Position,
     /// When it happens.
     pub when: When,
-    /// What happens.
+    /// The action.
     pub action: Action,
     /// Its lines as the script has them, without comments around them.
     pub source: String,
@@ -66,7 +66,7 @@ pub enum When {
     Any,
 }
 
-/// What happens.
+/// The kinds of events.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// A packet passes.
@@ -99,7 +99,7 @@ pub struct PacketSpec {
     pub encapsulation: Option<String>,
     /// Its ports, source first, where the script names them.
     pub ports: Option<(u16, u16)>,
-    /// What it carries.
+    /// Its payload.
     pub body: Body,
 }
 
@@ -114,7 +114,7 @@ pub struct IpSpec {
     pub ttl: Option<u8>,
 }
 
-/// What a script says of the octet of DSCP and ECN.
+/// The octet of DSCP and ECN in a script.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum Tos {
     /// Nothing: an inbound packet has zero, an outbound one is not checked.
@@ -196,7 +196,7 @@ pub struct CallSpec {
     pub name: String,
     /// Its arguments.
     pub arguments: Vec<Expression>,
-    /// What it returns.
+    /// The number that it returns.
     pub result: Expression,
     /// The name of the error that it fails with.
     pub errno: Option<String>,
@@ -230,7 +230,7 @@ pub enum Expression {
 pub struct Field {
     /// Its name.
     pub name: Option<String>,
-    /// What stands in parentheses behind the name.
+    /// The number in parentheses behind the name.
     pub len: Option<Expression>,
     /// Its value.
     pub value: Expression,

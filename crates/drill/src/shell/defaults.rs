@@ -35,7 +35,7 @@ const DEFAULTS: [(&str, &str); 22] = [
     ("tcp_syncookies", "1"),
 ];
 
-/// The settings as commands. What `defaults.sh` does besides, a subject starts with: no metrics of earlier
+/// The settings as commands. A subject starts with the rest of `defaults.sh`: no metrics of earlier
 /// connections, and a queue that does not pace.
 pub(super) fn commands() -> Vec<Command> {
     let set = |(name, value): (&str, &str)| Command::Set {

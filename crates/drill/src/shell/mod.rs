@@ -6,7 +6,7 @@ mod words;
 
 use words::{Line, lines};
 
-/// What a command asks for.
+/// The two kinds of commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     /// Set a variable.
@@ -22,7 +22,7 @@ pub(crate) enum Command {
     Run(String),
 }
 
-/// Takes the commands of a script apart. What is for the shell stays together, line by line.
+/// Takes the commands of a script apart. Lines for the shell stay together.
 pub(crate) fn commands(text: &str) -> Vec<Command> {
     let mut commands: Vec<Command> = Vec::new();
     for next in lines(text).into_iter().flat_map(command) {
@@ -41,7 +41,7 @@ fn command(line: Line) -> Vec<Command> {
     let known = match program.rsplit('/').next().unwrap_or(program) {
         "defaults.sh" if arguments.is_empty() => Some(defaults::commands()),
         "sysctl" | "set_sysctls.py" => assignments(arguments),
-        // What set_sysctls.py writes, to undo what it did: a host lives for one script.
+        // set_sysctls.py writes it to undo its settings. A host lives for one script.
         name if name.starts_with("sysctl_restore_") => Some(Vec::new()),
         _ => None,
     };

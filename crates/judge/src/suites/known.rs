@@ -39,6 +39,43 @@ const LINUX: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
+/// The reason of those of RFC 9406.
+const NO_HYSTART: &str = "the profile has no HyStart++; RFC 9406 binds those that have it, RFC 9438 section 4.10 recommends it";
+
+/// Cases that they also fail with the options of RFC 5681.
+const RFC5681: &[(&str, &[&str], &str)] = &[
+    ("a-delay-increase-slows-growth", &["cubic"], NO_HYSTART),
+    ("the-threshold-is-an-eighth-of-the-rtt", &["cubic"], NO_HYSTART),
+    ("the-threshold-is-four-milliseconds-at-least", &["cubic"], NO_HYSTART),
+    ("the-threshold-is-sixteen-milliseconds-at-most", &["cubic"], NO_HYSTART),
+    ("fewer-than-eight-samples-decide-nothing", &["cubic"], NO_HYSTART),
+    ("conservative-slow-start-grows-by-a-half-at-most", &["cubic"], NO_HYSTART),
+    ("conservative-slow-start-grows-by-a-quarter", &["cubic"], NO_HYSTART),
+    ("five-rounds-later-congestion-avoidance-begins", &["cubic"], NO_HYSTART),
+    ("the-same-rtt-does-not-resume-slow-start", &["cubic"], NO_HYSTART),
+    (
+        "delayed-acks-count-all-their-segments",
+        &["cubic"],
+        "an ACK counts for one segment at most, RFC 5681 section 3.1",
+    ),
+    (
+        "the-first-window-is-paced",
+        &["bbr3"],
+        "the initial window has three segments, not the ten of RFC 6928 that the case counts",
+    ),
+    (
+        "exiting-startup-on-loss-when-application-limited",
+        &["bbr3"],
+        "behind an initial window of three segments data piles up; while it is sent, the path limits the sender and not the \
+         application, and Startup ends",
+    ),
+    (
+        "handling-spurious-rto-recovery",
+        &["bbr3"],
+        "the pause is shorter than the RTO, whose minimum is a second (RFC 6298 section 2.4)",
+    ),
+];
+
 /// Cases that kernels of Linux fail, whatever the controller, with what docs/results/judge-kernels.md says of them.
 const KERNEL: &[(&str, &str)] = &[
     (
@@ -96,25 +133,29 @@ pub fn with_linux(case: &str, controller: &str) -> Option<&'static str> {
     of_the_engine(case, controller).or_else(|| find(LINUX, case, controller))
 }
 
+/// Why it fails the case with the options of RFC 5681.
+pub fn with_rfc5681(case: &str, controller: &str) -> Option<&'static str> {
+    of_the_engine(case, controller).or_else(|| find(RFC5681, case, controller))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::suites::transport::tests::engines_of;
     use crate::suites::{Suite, rfc5681, rfc6582, rfc6675, rfc8985, rfc9937};
     use crate::{Engine, Outcome, Subject};
     use windlass_tcp::Profile;
 
-    /// The list is exact: what it does not name passes, and what it names fails.
     fn fails_as_listed(suite: &Suite) {
         for engine in engines_of(Profile::Linux) {
             engine_fails_as_listed(suite, &engine);
         }
     }
 
+    /// The lists are exact: what they do not name passes, and what they name fails.
     fn engine_fails_as_listed(suite: &Suite, engine: &Engine) {
         for case in suite.concerning(engine) {
             let outcome = case.judge(engine).outcome;
-            let listed = with_linux(case.name, &engine.controller()).is_some();
+            let listed = engine.explains(case.name).is_some();
             let (name, by) = (case.name, engine.name());
             assert_eq!(matches!(outcome, Outcome::Failed(_)), listed, "{name} {by}: {outcome:?}");
         }
@@ -151,6 +192,17 @@ mod tests {
         for suite in crate::suites::SUITES.iter().filter(|suite| !apart.contains(&suite.name)) {
             // Whoever fills each path without end takes half a minute, and has no reaction to judge.
             for engine in engines_of(Profile::Linux).filter(|engine| engine.controller() != "none")
+            {
+                engine_fails_as_listed(suite, &engine);
+            }
+        }
+    }
+
+    #[test]
+    fn of_each_suite_with_the_options_of_rfc5681() {
+        for suite in crate::suites::SUITES {
+            for engine in
+                engines_of(Profile::Rfc5681).filter(|engine| engine.controller() != "none")
             {
                 engine_fails_as_listed(suite, &engine);
             }

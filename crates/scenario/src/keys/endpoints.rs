@@ -25,7 +25,7 @@ keys! {
         stack: Located<StackKind>,
         /// The transport of the receiver, if it is another one.
         receiver_stack: Option<Located<StackKind>>,
-        /// What the application does. Default: bulk.
+        /// The application. Default: bulk.
         app: Option<Located<EndpointAppKeys>>,
         /// The end that opens the connection. Default: sender; with requests: receiver.
         opens: Option<Located<OpensKeys>>,
@@ -65,7 +65,7 @@ keys! {
 }
 
 choice! {
-    /// What the application of an endpoint's flow does.
+    /// The application of an endpoint's flow.
     enum EndpointAppKeys as "an application" {
         /// As much as the connection takes.
         Bulk(NoSettingsKeys) = "bulk",

@@ -31,7 +31,7 @@ pub trait Endpoint: fmt::Debug {
     /// datagrams before its start, as both start at the same time, one after the other.
     fn start(&mut self, now: Time);
 
-    /// The application at the sender stops writing. What it has written is still delivered. Default: nothing.
+    /// The application at the sender stops writing. Data that it has written are still delivered. Default: nothing.
     fn stop(&mut self, now: Time) {
         let _ = now;
     }
@@ -154,7 +154,7 @@ impl Side {
     }
 }
 
-/// What the application of a flow does.
+/// The application of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndpointApp {
     /// The sender writes as much as the connection takes.
@@ -182,7 +182,7 @@ pub struct EndpointRequests {
     pub count: Option<u64>,
 }
 
-/// What an endpoint is built from.
+/// The parameters of an endpoint.
 #[derive(Clone, Debug)]
 pub struct EndpointParams {
     /// Which end of the flow it is.
@@ -211,7 +211,7 @@ pub trait EndpointFactory: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Which it cannot, as a sentence for the author of a scenario.
+    /// The application that it cannot run, as a sentence for the author of a scenario.
     fn check(&self, app: &EndpointApp) -> Result<(), String> {
         let _ = app;
         Ok(())

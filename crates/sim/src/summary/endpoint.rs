@@ -86,7 +86,7 @@ pub struct EndSummary {
     pub counters: BTreeMap<&'static str, u64>,
 }
 
-/// What the network knows of a flow.
+/// Figures of the network about a flow.
 pub(super) struct Path {
     pub(super) rtt_min_ms: f64,
     pub(super) traffic: Traffic,

@@ -60,7 +60,8 @@ pub struct Summary {
     pub duration_s: f64,
     /// Where the steady window begins, in seconds.
     pub steady_from_s: f64,
-    /// Jain's index of the TCP flows' rates.
+    /// Jain's index of the TCP flows' rates in packets/s; with flows of other transports, of the goodputs of both
+    /// in Mbit/s.
     pub fairness_index: Windows<Option<f64>>,
     /// Sum of the TCP flows' rates.
     pub total_packets_per_s: Windows<f64>,
@@ -328,6 +329,7 @@ pub(crate) fn summarise(
         .map(|direction| queue_summary(scenario, direction, network, lengths))
         .collect();
     let bottleneck = &queues[0];
+    let endpoints = endpoint_summaries(scenario, network, records, lengths);
     let rates: Vec<Windows<f64>> = flows.iter().map(|flow| flow.packets_per_s).collect();
     let mbit_per_s: Vec<Windows<f64>> = flows.iter().map(|flow| flow.mbit_per_s).collect();
     Summary {
@@ -338,10 +340,7 @@ pub(crate) fn summarise(
         series_schema: series::SCHEMA_VERSION,
         duration_s: duration.as_secs_f64(),
         steady_from_s: steady_from.as_secs_f64(),
-        fairness_index: Windows {
-            whole_run: fairness_index(&whole_run(&rates)),
-            steady: fairness_index(&steady_of(&rates)),
-        },
+        fairness_index: fairness(&rates, &mbit_per_s, &endpoints),
         total_packets_per_s: total(&rates),
         total_mbit_per_s: total(&mbit_per_s),
         utilisation: bottleneck.utilisation,
@@ -353,13 +352,30 @@ pub(crate) fn summarise(
         delivered_segments: records.delivered_segments,
         events,
         udp: udp_summaries(scenario, network, records, lengths),
-        endpoints: endpoint_summaries(scenario, network, records, lengths),
+        endpoints,
         flows,
         queues,
         over_time: over_time::over_time(scenario, &records.flows),
         barriers: vec![],
         middleboxes: vec![],
         warnings: warnings(scenario, network),
+    }
+}
+
+/// Jain's index of all flows. TCP flows alone compare by packets, which differ in size.
+fn fairness(
+    packets_per_s: &[Windows<f64>],
+    mbit_per_s: &[Windows<f64>],
+    endpoints: &[EndpointSummary],
+) -> Windows<Option<f64>> {
+    let goodputs = endpoints.iter().map(|flow| flow.goodput_mbit_per_s);
+    let all: Vec<Windows<f64>> = match endpoints.is_empty() {
+        true => packets_per_s.to_vec(),
+        false => mbit_per_s.iter().copied().chain(goodputs).collect(),
+    };
+    Windows {
+        whole_run: fairness_index(&whole_run(&all)),
+        steady: fairness_index(&steady_of(&all)),
     }
 }
 

@@ -56,10 +56,17 @@ pub struct GrowthConfig {
     pub whole_segments: bool,
     /// cwnd grows only while it limits the sender: the aim of RFC 7661 in its simplest form.
     pub cwnd_validation: bool,
+    /// With `cwnd_validation`: cwnd counts as the limit for a round trip in which it was full once, and in slow start
+    /// while it is less than twice the largest flight of the round (Linux: `tcp_is_cwnd_limited`). Otherwise each ACK is
+    /// judged by the flight before it.
+    pub validates_by_round: bool,
     /// cwnd grows at most to the value that the ACKs of the largest flight since its last reduction give it: twice that
     /// flight in slow start, a round trip's growth above it in congestion avoidance (draft-ietf-ccwg-ratelimited-increase,
     /// "Rate-Limited Increase"). It takes the place of `cwnd_validation`.
     pub rate_limited_increase: bool,
+    /// An ACK counts for the data that it delivers: SACKed data counted when it was SACKed, and without SACK a segment
+    /// with each duplicate ACK (Linux). Otherwise for all that it acknowledges (RFC 5681 §3.1).
+    pub newly_delivered: bool,
     /// Limited Slow Start (RFC 3742): its max_ssthresh in segments, above which slow start adds at most half of it in
     /// a round trip; `None` for standard slow start. The RFC recommends [`MAX_SSTHRESH`]. Controllers with a slow
     /// start of their own (Prague, BBR) ignore it.
@@ -76,7 +83,9 @@ impl Default for GrowthConfig {
             avoidance_credit: None,
             whole_segments: false,
             cwnd_validation: true,
+            validates_by_round: false,
             rate_limited_increase: false,
+            newly_delivered: false,
             limited_slow_start: None,
         }
     }
@@ -177,7 +186,8 @@ pub struct EcnConfig {
     /// Offer ECN and accept the peer's offer (RFC 3168 §6.1.1).
     pub enabled: bool,
     /// A retransmitted SYN does not ask for ECN, because some middleboxes drop SYNs that do
-    /// (RFC 3168 §6.1.1.1). Linux: `net.ipv4.tcp_ecn_fallback`.
+    /// (RFC 3168 §6.1.1.1). With AccECN, an end whose SYN or SYN-ACK has arrived with another codepoint sends no ECT
+    /// (RFC 9768 §3.2.2.3). Linux: `net.ipv4.tcp_ecn_fallback`.
     pub fallback: bool,
     /// How the receiver echoes CE.
     pub echo: EcnEcho,
@@ -275,6 +285,8 @@ impl Default for AckConfig {
 pub struct SendConfig {
     /// Hold small segments back while data is in flight (RFC 9293 §3.7.4).
     pub nagle: bool,
+    /// With `nagle`: hold them back only while another small one is in flight (Minshall's variant, which Linux has).
+    pub nagle_spares_first: bool,
     /// Spread the window over the round trip in bursts of a millisecond, except for the initial
     /// window. Linux does this with the queue discipline fq.
     pub pacing: bool,
@@ -286,7 +298,12 @@ pub struct SendConfig {
 
 impl Default for SendConfig {
     fn default() -> SendConfig {
-        SendConfig { nagle: true, pacing: false, push_when_held_back: false }
+        SendConfig {
+            nagle: true,
+            nagle_spares_first: false,
+            pacing: false,
+            push_when_held_back: false,
+        }
     }
 }
 

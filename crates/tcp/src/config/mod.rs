@@ -152,7 +152,7 @@ pub enum RttSampling {
 /// any do (RFC 9768 §3.2.3.2.1).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum OptionUse {
-    /// None.
+    /// No segment.
     Never,
     /// Those after a counter of the option has changed, with the fields that have ever changed, in the shorter order. No
     /// retransmission has one (RFC 9768 §3.2.3.3).

@@ -1,7 +1,7 @@
 use super::{
     AccEcnConfig, AckConfig, AckPolicy, BufferConfig, Clock, Config, EcnConfig, ExtensionConfig,
-    Growth, GrowthConfig, RecoveryConfig, ReductionBase, RtoConfig, RtoFloor, RtoRule, RttSampling,
-    SendConfig, TimerConfig, WindowConfig,
+    Growth, GrowthConfig, OptionUse, RecoveryConfig, ReductionBase, RtoConfig, RtoFloor, RtoRule,
+    RttSampling, SendConfig, TimerConfig, WindowConfig,
 };
 use crate::cc::{self, ControllerFactory, Cubic, HyStart};
 use alloc::sync::Arc;
@@ -24,7 +24,9 @@ use windlass_base::Span;
 /// | `growth.avoidance_credit` | None | None | None | None | None |
 /// | `growth.whole_segments` | false | false | false | false | false |
 /// | `growth.cwnd_validation` | false | false | false | true | true |
+/// | `growth.validates_by_round` | false | false | false | false | false |
 /// | `growth.rate_limited_increase` | false | false | false | false | false |
+/// | `growth.newly_delivered` | false | false | false | false | false |
 /// | `growth.limited_slow_start` | None | None | None | None | None |
 /// | `recovery.limited_transmit` | false | false | true | true | true |
 /// | `recovery.rack` | false | false | false | false | true |
@@ -59,6 +61,7 @@ use windlass_base::Span;
 /// | `acks.marks_at_once` | false | false | false | false | true |
 /// | `acks.delays_fin` | false | false | false | false | false |
 /// | `sending.nagle` | false | true | true | true | true |
+/// | `sending.nagle_spares_first` | false | false | false | false | false |
 /// | `sending.pacing` | false | false | false | false | false |
 /// | `sending.push_when_held_back` | false | false | false | false | false |
 /// | `extensions.window_scaling` | true | true | true | true | true |
@@ -82,6 +85,7 @@ pub enum Profile {
     Rfc5681,
     /// A current Linux kernel: initial window 10, minimum RTO 200 ms, byte counting without a limit,
     /// RACK-TLP (RFC 8985), PRR (RFC 9937). HyStart++ (RFC 9406) replaces Linux's HyStart.
+    /// [`Config::as_linux_host`] has the rest of a Linux host.
     Linux,
 }
 
@@ -208,6 +212,32 @@ fn rfc3465(c: &mut Config) {
     c.growth.credit = Growth::PerByte { limit: 2 };
     c.extensions.sack = true;
     c.recovery.limited_transmit = true;
+}
+
+impl Config {
+    /// These options, of [`Profile::Linux`], with everything else that a Linux 7.3 host does by itself: how it
+    /// acknowledges, repairs, negotiates and holds segments back. The profile leaves it off, because simulations need
+    /// none of it and measurements with the profile would change.
+    #[must_use]
+    pub fn as_linux_host(self) -> Config {
+        self.with(linux_host)
+    }
+}
+
+fn linux_host(c: &mut Config) {
+    c.growth.newly_delivered = true;
+    c.growth.validates_by_round = true;
+    c.recovery.undo = true;
+    c.recovery.frto = true;
+    c.timers.linear_syn_timeouts = 4;
+    c.ecn.prr = true;
+    c.accecn.option = OptionUse::Always;
+    c.accecn.option_losses = 2;
+    c.accecn.ect_on_all = true;
+    c.accecn.wraps_by_ack_ratio = true;
+    c.acks.policy = AckPolicy::Linux { max: Span::from_millis(40) };
+    c.acks.delays_fin = true;
+    c.sending.nagle_spares_first = true;
 }
 
 fn linux(c: &mut Config) {

@@ -30,8 +30,8 @@ fn rows(profile: Profile) -> Vec<Row> {
             idle_restart,
         }
         growth: GrowthConfig {
-            credit, avoidance_credit, whole_segments, cwnd_validation, rate_limited_increase,
-            limited_slow_start,
+            credit, avoidance_credit, whole_segments, cwnd_validation, validates_by_round, rate_limited_increase,
+            newly_delivered,            limited_slow_start,
         }
         recovery: RecoveryConfig {
             limited_transmit, rack, tail_loss_probe, prr, undo, frto, repeated_fast_retransmit,
@@ -43,7 +43,7 @@ fn rows(profile: Profile) -> Vec<Row> {
         ecn: EcnConfig { enabled, fallback, echo, echo_acks, on_retransmit, cut_after_timeout, abe, prr, hold_after_cut }
         accecn: AccEcnConfig { option, option_losses, ect_on_all, wraps_by_ack_ratio }
         acks: AckConfig { policy, marks_at_once, delays_fin }
-        sending: SendConfig { nagle, pacing, push_when_held_back }
+        sending: SendConfig { nagle, nagle_spares_first, pacing, push_when_held_back }
         extensions: ExtensionConfig { window_scaling, timestamps, sack }
         buffers: BufferConfig { send, receive }
     };

@@ -81,7 +81,9 @@ impl Connection {
         let Some(state) = &mut self.accurate else { return };
         state.take_first_option(segment.options.accecn.as_ref());
         let codepoint = decode(ace(segment.flags)).unwrap_or_default();
-        state.judge_handshake(codepoint);
+        if self.config.ecn.fallback {
+            state.judge_handshake(codepoint);
+        }
         self.respond_to_handshake(codepoint);
         // RFC 9768 §3.2.2.1: the ACK that feeds the codepoint back has no data.
         self.rx.acks.send_pure_ack_now();
@@ -109,7 +111,9 @@ impl Connection {
             return state.give_up();
         }
         let Some(codepoint) = decode(number) else { return };
-        state.judge_handshake(codepoint);
+        if self.config.ecn.fallback {
+            state.judge_handshake(codepoint);
+        }
         if codepoint == Ecn::Ce {
             state.decoder.count_syn_ack();
         }
@@ -242,7 +246,7 @@ impl Connection {
         }
         let timestamp = segment.options.timestamps.map(|timestamps| timestamps.value);
         let newer = state.decoder.is_newer(ack > self.tx.una, newly_sacked > 0, timestamp);
-        if ack <= 1 || !newer || ack < self.tx.una {
+        if ack == 0 || !newer || ack < self.tx.una {
             return false;
         }
         let option = segment.options.accecn.as_ref();

@@ -310,6 +310,7 @@ impl Connection {
     fn handle_new_ack(&mut self, now: Time, segment: &Segment, ack: u64, held: bool) {
         let acked = ack - self.tx.una;
         let in_flight = self.in_flight();
+        let counted = if self.options.newly_delivered { self.newly_delivered(ack) } else { acked };
         self.congestion.note_flight(in_flight);
         self.tx.una = ack;
         self.tx.nxt = self.tx.nxt.max(ack);
@@ -326,7 +327,7 @@ impl Connection {
             && !self.is_held_by_ecn(ack)
             && self.may_grow(in_flight)
         {
-            self.grow(now, acked, in_flight, rtt);
+            self.grow(now, counted, in_flight, rtt);
         }
         self.restart_retransmit_timer(now);
         if self.tx.endless {
@@ -335,6 +336,16 @@ impl Connection {
             self.tx.write_blocked = false;
             self.events.push(Event::Writable);
         }
+    }
+
+    /// Bytes that an ACK of `ack` acknowledges and no duplicate ACK or SACK block has reported before.
+    #[cold]
+    fn newly_delivered(&self, ack: u64) -> u64 {
+        if self.agreed.sack {
+            return self.delivered_by(ack, 0);
+        }
+        let reported = u64::from(self.recovery.dup_acks) * u64::from(self.agreed.mss);
+        (ack - self.tx.una).saturating_sub(reported)
     }
 
     /// Takes an RTT sample, if the ACK yields one. Karn's rule: only segments sent once are timed
@@ -403,6 +414,9 @@ impl Connection {
     }
 
     pub(super) fn is_cwnd_limited(&self, in_flight: u64) -> bool {
+        if self.options.validates_by_round {
+            return self.was_cwnd_limited();
+        }
         let used = in_flight + u64::from(self.agreed.mss);
         let cwnd = self.congestion.cwnd_bytes();
         // In slow start cwnd may be twice the data in flight, or it could not double.
@@ -410,6 +424,13 @@ impl Connection {
         let full = if slow_start { 2 * used > cwnd } else { used > cwnd };
         // Data that waits for the pacer is limited by cwnd too: the pacing rate follows cwnd.
         full || self.timers.wait.is_set()
+    }
+
+    /// True if cwnd limits the sender by its use in the present round trip.
+    #[cold]
+    fn was_cwnd_limited(&self) -> bool {
+        let (usage, cwnd) = (&self.tx.usage, self.congestion.cwnd_bytes());
+        usage.full || (cwnd < self.congestion.ssthresh() && cwnd < 2 * usage.flight)
     }
 
     fn grow(&mut self, now: Time, bytes_acked: u64, in_flight: u64, rtt: Option<Span>) {

@@ -145,6 +145,9 @@ impl Connection {
         // The peer evaluates CWR only on segments with data.
         first.flags |= self.congestion_flags(retransmission || data.segment == 0);
         let end = data_end + u64::from(first.flags.contains(Flags::FIN));
+        if self.options.nagle_spares_first && data.segment > 0 {
+            self.note_small(data, &run.first);
+        }
         self.account_data(now, data, end, retransmission);
         if self.options.push_when_held_back && !retransmission && self.is_held_back_by_cwnd() {
             run.first.flags |= Flags::PSH;
@@ -157,6 +160,22 @@ impl Connection {
         }
         run.stream_offset = data.from - 1;
         run.retransmission = retransmission;
+    }
+
+    #[cold]
+    fn note_usage(&mut self) {
+        let full = self.window_in_force() < self.pipe() + u64::from(self.agreed.mss);
+        let (flight, una, max) = (self.in_flight(), self.tx.una, self.tx.max);
+        self.tx.usage.note(flight, full, una, max);
+    }
+
+    /// Records a small segment for Nagle's algorithm. An AccECN option makes a full one smaller.
+    #[cold]
+    fn note_small(&mut self, data: Data, first: &Segment) {
+        let option = first.options.accecn.map_or(0, |option| option.padded_len() as u32);
+        if data.segment + option < self.agreed.mss && data.from >= self.tx.max {
+            self.tx.small_end = data.from + u64::from(data.segment);
+        }
     }
 
     fn data_codepoint(&self, retransmission: bool) -> Ecn {
@@ -206,6 +225,9 @@ impl Connection {
         }
         self.tx.max = self.tx.max.max(end);
         self.tx.last_sent = now;
+        if self.options.validates_by_round {
+            self.note_usage();
+        }
         // RFC 6298 §5.1: data that is sent starts the timer.
         if !self.timers.retransmit.is_set() {
             self.arm_retransmit_timer(now);

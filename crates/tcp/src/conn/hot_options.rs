@@ -23,6 +23,9 @@ pub(super) struct HotOptions {
     pub(super) undo: bool,
     pub(super) frto: bool,
     pub(super) push_when_held_back: bool,
+    pub(super) nagle_spares_first: bool,
+    pub(super) newly_delivered: bool,
+    pub(super) validates_by_round: bool,
 }
 
 impl HotOptions {
@@ -43,6 +46,9 @@ impl HotOptions {
             undo: config.recovery.undo,
             frto: config.recovery.frto,
             push_when_held_back: config.sending.push_when_held_back,
+            nagle_spares_first: config.sending.nagle_spares_first,
+            newly_delivered: config.growth.newly_delivered,
+            validates_by_round: config.growth.validates_by_round,
             tail_loss_probe: config.recovery.rack && config.recovery.tail_loss_probe,
         }
     }

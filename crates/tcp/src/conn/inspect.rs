@@ -6,7 +6,7 @@ use crate::cc::CongestionCause;
 use crate::recovery::Phase;
 use windlass_base::Span;
 
-/// What a sender is doing about congestion and losses: Linux's `tcp_ca_state`.
+/// A sender's state of congestion and repair: Linux's `tcp_ca_state`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum CongestionState {
     /// No sign of congestion or loss.
@@ -23,7 +23,7 @@ pub enum CongestionState {
 
 /// Details of the repair of losses.
 impl Connection {
-    /// What the sender is doing about congestion and losses.
+    /// The state of congestion and repair.
     pub fn congestion_state(&self) -> CongestionState {
         let recovery = &self.recovery;
         match recovery.phase {

@@ -323,6 +323,11 @@ impl Connection {
         self.agreed.sack
     }
 
+    /// Window scaling was negotiated.
+    pub fn window_scaling_negotiated(&self) -> bool {
+        self.agreed.scaling.is_some()
+    }
+
     /// Timestamps were negotiated.
     pub fn timestamps_negotiated(&self) -> bool {
         self.agreed.timestamps

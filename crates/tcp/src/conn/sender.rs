@@ -41,6 +41,30 @@ pub(crate) struct Sender {
     pub(crate) cwnd_limited: bool,
     /// The segments that are being timed.
     pub(crate) timing: Timing,
+    /// The end of the last small segment sent, if Nagle's algorithm asks for it.
+    pub(crate) small_end: u64,
+    /// How far cwnd was used in the present round trip.
+    pub(crate) usage: Usage,
+}
+
+/// The use of cwnd in a round trip, for [`GrowthConfig::validates_by_round`](crate::config::GrowthConfig).
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Usage {
+    /// The largest flight in bytes.
+    pub(crate) flight: u64,
+    /// The round ends when this position is acknowledged.
+    pub(crate) until: u64,
+    /// cwnd had no room for another segment.
+    pub(crate) full: bool,
+}
+
+impl Usage {
+    /// Records that `flight` bytes are in flight after a segment that ends at `max`.
+    pub(crate) fn note(&mut self, flight: u64, full: bool, una: u64, max: u64) {
+        if una >= self.until || full || (!self.full && flight > self.flight) {
+            *self = Usage { flight, until: max, full };
+        }
+    }
 }
 
 impl Sender {
@@ -57,10 +81,12 @@ impl Sender {
             wl1: 0,
             timing: Timing::new(sampling),
             last_sent: Time::ZERO,
+            small_end: 0,
             write_blocked: false,
             endless: false,
             in_batch: false,
             cwnd_limited: false,
+            usage: Usage::default(),
         }
     }
 

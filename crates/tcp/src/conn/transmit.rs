@@ -288,7 +288,8 @@ impl Connection {
                 && last
                 && !tx.closed
                 && !tx.is_idle()
-                && tx.nxt >= tx.max;
+                && tx.nxt >= tx.max
+                && (!self.options.nagle_spares_first || tx.small_end > tx.una);
             return !held_back;
         }
         // RFC 9293 §3.8.6.2.1, condition 3: half of the largest window of the peer (Fs = 1/2).

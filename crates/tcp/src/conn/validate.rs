@@ -35,6 +35,9 @@ impl Connection {
         }
         // RFC 7323 §5.3 R1: PAWS comes before the window.
         if self.fails_paws(now, segment) {
+            // Data that arrived before is reported all the same, as Linux does: an original that its copy has
+            // overtaken is always older than TS.Recent, and its DSACK shows that the copy was needless.
+            self.note_duplicate(segment, start);
             return None;
         }
         // RFC 9293 §3.10.7.4, first: the sequence number.

@@ -113,6 +113,8 @@ impl Reassembly {
         // RFC 2883 §4.2: a part of the segment had arrived before.
         if range.start < self.nxt {
             self.duplicate = Some(range.start..self.nxt);
+        } else if gap {
+            self.note_overlap(&range);
         }
         self.nxt = range.end;
         if !gap {
@@ -122,7 +124,17 @@ impl Reassembly {
         Arrival::FilledGap
     }
 
+    /// Of a segment that covers data beyond a gap, the first such data is a duplicate (RFC 2883 §4).
+    fn note_overlap(&mut self, range: &Range<u64>) {
+        let first = self.pieces.as_slice().iter().find(|piece| piece.end > range.start);
+        if let Some(piece) = first.filter(|piece| piece.start < range.end) {
+            let overlap = piece.start.max(range.start)..piece.end.min(range.end);
+            self.duplicate = Some(overlap);
+        }
+    }
+
     fn insert_beyond_gap(&mut self, range: Range<u64>) -> Arrival {
+        self.note_overlap(&range);
         match self.pieces.insert(range.clone()) {
             // A peer could make holes without end: the data is dropped, and comes again later.
             None => Arrival::Refused,
@@ -253,6 +265,21 @@ mod tests {
         r.insert(30..40);
         assert_eq!(r.insert(20..30), Arrival::FilledGap);
         assert_eq!(blocks(&mut r), [], "nothing arrived twice");
+    }
+
+    #[test]
+    fn rfc2883_of_a_segment_that_covers_data_beyond_a_gap_the_first_such_data_is_reported() {
+        let mut r = Reassembly::new();
+        r.insert(10..30);
+        r.insert(40..50);
+        r.insert(70..80);
+        blocks(&mut r);
+        assert_eq!(r.insert(1..60), Arrival::FilledGap);
+        assert_eq!(blocks(&mut r), [(10, 30), (70, 80)]);
+        assert_eq!(r.insert(75..90), Arrival::OutOfOrder);
+        assert_eq!(blocks(&mut r), [(75, 80), (70, 90)]);
+        assert_eq!(r.insert(60..100), Arrival::FilledGap);
+        assert_eq!(blocks(&mut r), [(70, 90)]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ const COUNT: usize = 6;
 /// Responses whose times do not count: the window still grows.
 const SKIPPED: usize = 2;
 const PAUSE_S: f64 = 10.0;
-/// What leaves the sender so soon after its first packet counts as a burst.
+/// Packets that leave the sender so soon after its first one count as its burst.
 const BURST: Span = Span::from_millis(5);
 
 /// A contender after an idle time.

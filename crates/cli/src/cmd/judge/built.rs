@@ -18,8 +18,12 @@ pub(super) struct Crate {
 }
 
 impl Crate {
-    /// The crate of that folder; `None` if the text is no path.
-    pub(super) fn find(text: &str) -> Result<Option<Crate>, Failure> {
+    /// The crate of that folder; `None` if the text is no path. The command of a crate looks for none: a folder of the
+    /// controller's name is the crate itself, which would run itself without end.
+    pub(super) fn find(text: &str, args: &Judge) -> Result<Option<Crate>, Failure> {
+        if args.replay_as.is_some() {
+            return Ok(None);
+        }
         let (folder, controller) = match text.rsplit_once(':') {
             Some((folder, name)) if is_path(folder) => (folder, Some(name.to_owned())),
             _ if is_path(text) => (text, None),

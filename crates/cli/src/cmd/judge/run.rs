@@ -52,7 +52,7 @@ fn judge_stack(args: &Judge, stack: &str) -> Result<ExitCode, Failure> {
 /// By the criteria of RFC 9743.
 fn evaluate(args: &Judge) -> Result<ExitCode, Failure> {
     let subjects = match args.subject.as_deref() {
-        Some(text) => match Crate::find(text)? {
+        Some(text) => match Crate::find(text, args)? {
             Some(built) => return built.judge(args),
             None => text,
         },

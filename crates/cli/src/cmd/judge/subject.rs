@@ -23,24 +23,20 @@ impl Subject {
     pub(super) fn find(args: &Judge) -> Result<Subject, Failure> {
         match (&args.kernel, &args.subject) {
             (Some(kernel), _) => Ok(Subject::Kernel(kernel.clone())),
-            (None, Some(text)) => Subject::named(text, args.profile),
-            (None, None) => own(args.profile),
+            (None, Some(text)) => match Crate::find(text, args)? {
+                Some(found) => Ok(Subject::Crate(found)),
+                None => Subject::named(text, args.profile),
+            },
+            (None, None) => Subject::named(own_name()?, args.profile),
         }
     }
 
     fn named(text: &str, profile: Profile) -> Result<Subject, Failure> {
-        if let Some(found) = Crate::find(text)? {
-            return Ok(Subject::Crate(found));
-        }
         let controller = parse_controller(text, profile)
             .map_err(|why| Failure::Input(format!("CONTROLLER {text}: {why}")))?;
         let engine = Engine::new(controller).with_profile(profile);
         Ok(Subject::Here(Box::new(engine), Some(profile)))
     }
-}
-
-fn own(profile: Profile) -> Result<Subject, Failure> {
-    Subject::named(own_name()?, profile)
 }
 
 /// The name of the controller that this command's crate adds.

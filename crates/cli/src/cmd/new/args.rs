@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum New {
-    /// Write a crate with a congestion controller, which builds into the whole command
+    /// Write a crate with a congestion controller, which builds into this command
     #[command(after_help = HELP)]
     Controller(NewCrate),
-    /// Write a crate with a queue discipline, which builds into the whole command
+    /// Write a crate with a queue discipline, which builds into this command
     #[command(after_help = HELP)]
     Queue(NewCrate),
-    /// Write a crate with a middlebox, which builds into the whole command
+    /// Write a crate with a middlebox, which builds into this command
     #[command(after_help = HELP)]
     Middlebox(NewCrate),
 }
@@ -23,8 +23,9 @@ Examples:
   windlass-lab plot out
 
 The crate holds the code to change, a scenario, tests, and the sources of Windlass that it builds from, \
-which this binary carries. With --source it builds from a checkout instead. Building takes Rust 1.91; \
-the command that comes out has no `cc`, `ecn-proxy` and `split-ack`, which need more than Rust.";
+which this binary carries. With --source it builds from a checkout instead. Building takes Rust 1.91. \
+The command that comes out has `sim` and `judge`; the features `link`, `probe` and `tou` in its Cargo.toml add \
+those tools, which take longer to compile. `cc`, `ecn-proxy` and `split-ack` need more than Rust.";
 
 #[derive(Debug, Args)]
 pub(crate) struct NewCrate {

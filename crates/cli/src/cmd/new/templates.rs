@@ -23,8 +23,9 @@ pub(super) const COMMON: [(&str, &str); 4] = [
 pub(super) const CONTROLLER: Kind = Kind {
     what: "congestion controller",
     method: "controller",
-    uses: "`sim batch`, `sim chaos --controller {{NAME}}` (random bad paths), \
-           `tou perf client --cc {{NAME}}` (real packets), `probe serve --controller {{NAME}}`",
+    uses: "`judge`, `sim batch`, `sim chaos --controller {{NAME}}` (random bad paths), \
+           `tou perf client --cc {{NAME}}` (real packets; feature `tou`), \
+           `probe serve --controller {{NAME}}` (feature `probe`)",
     files: [
         ("scenario.toml", include_str!("controller/scenario.toml.in")),
         ("src/lib.rs", include_str!("controller/lib.rs.in")),
@@ -35,7 +36,7 @@ pub(super) const CONTROLLER: Kind = Kind {
 pub(super) const QUEUE: Kind = Kind {
     what: "queue discipline",
     method: "queue",
-    uses: "`sim batch`, `link --aqm {{NAME}}` (real packets)",
+    uses: "`sim batch`, `link --aqm {{NAME}}` (real packets; feature `link`)",
     files: [
         ("scenario.toml", include_str!("queue/scenario.toml.in")),
         ("src/lib.rs", include_str!("queue/lib.rs.in")),

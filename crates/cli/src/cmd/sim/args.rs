@@ -331,7 +331,8 @@ pub(crate) struct Chaos {
     #[arg(long)]
     pub ecn_proxy: bool,
     /// Sessions between hosts behind NATs: traversal, relays, outages
-    #[arg(long, conflicts_with_all = ["modern", "ecn_proxy", "controller"])]
+    #[cfg_attr(feature = "tou", arg(long, conflicts_with_all = ["modern", "ecn_proxy", "controller"]))]
+    #[cfg_attr(not(feature = "tou"), arg(skip))]
     pub traversal: bool,
     /// Both ends with this congestion controller, with its default settings
     #[arg(long, value_name = "NAME", hide_possible_values = true)]

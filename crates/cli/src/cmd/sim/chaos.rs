@@ -5,7 +5,8 @@ use crate::envelope::Document;
 use crate::failure::Failure;
 use crate::{parallel, progress_bar, stdout};
 use serde_json::{Value, json};
-use windlass_chaos::{Features, ProxySums, Summary, TraversalSummary};
+use std::ops::Range;
+use windlass_chaos::{Features, ProxySums, Summary};
 
 /// Failing seeds that are shown whole.
 const SHOWN: usize = 3;
@@ -22,13 +23,7 @@ fn run(args: &Chaos) -> Result<(), Failure> {
     let bar = progress_bar::bar(args.seeds.end - args.seeds.start, "seeds");
     let (seeds, jobs) = (args.seeds.clone(), parallel::jobs(args.jobs));
     let progress = |done| bar.set_position(done);
-    let (text, sums, failures) = if args.traversal {
-        let summary = windlass_chaos::run_traversal_range(seeds, jobs, &progress);
-        (summary.to_string(), traversal_sums(&summary), summary.failures)
-    } else {
-        let summary = windlass_chaos::run_range(seeds, &features(args), jobs, &progress);
-        (summary.to_string(), sums(&summary), summary.failures)
-    };
+    let Ran { text, sums, failures } = run_seeds(args, seeds, jobs, &progress);
     bar.finish_and_clear();
     let text = if args.json { document(args, sums, &failures) } else { text };
     stdout::line(text.trim_end())?;
@@ -47,6 +42,25 @@ fn run(args: &Chaos) -> Result<(), Failure> {
         if args.ecn_proxy { " --ecn-proxy" } else { "" },
         if args.traversal { " --traversal" } else { "" }
     )))
+}
+
+/// What was run.
+struct Ran {
+    text: String,
+    sums: Value,
+    failures: Vec<windlass_chaos::Failure>,
+}
+
+fn run_seeds(args: &Chaos, seeds: Range<u64>, jobs: usize, progress: &(dyn Fn(u64) + Sync)) -> Ran {
+    #[cfg(feature = "tou")]
+    if args.traversal {
+        let summary = windlass_chaos::run_traversal_range(seeds, jobs, progress);
+        let (text, sums) = (summary.to_string(), traversal_sums(&summary));
+        return Ran { text, sums, failures: summary.failures };
+    }
+    let summary = windlass_chaos::run_range(seeds, &features(args), jobs, progress);
+    let (text, sums) = (summary.to_string(), sums(&summary));
+    Ran { text, sums, failures: summary.failures }
 }
 
 /// One object: what ran, its sums, and the seeds that broke.
@@ -103,7 +117,8 @@ fn sums(summary: &Summary) -> Value {
     })
 }
 
-fn traversal_sums(summary: &TraversalSummary) -> Value {
+#[cfg(feature = "tou")]
+fn traversal_sums(summary: &windlass_chaos::TraversalSummary) -> Value {
     json!({
         "seeds": summary.seeds,
         "direct": summary.direct,
@@ -136,12 +151,7 @@ fn replay(seed: u64, args: &Chaos) -> Result<(), Failure> {
             printed = stdout::line(line);
         }
     };
-    let result = if args.traversal {
-        windlass_chaos::replay_traversal(seed, &mut line).map(|report| format!("{report:?}"))
-    } else {
-        let result = windlass_chaos::replay(seed, &features(args), &mut line);
-        result.map(|report| format!("{report:?}"))
-    };
+    let result = replay_seed(seed, args, &mut line);
     printed?;
     match result {
         Ok(report) => stdout::line(&format!("seed {seed} kept every promise: {report}")),
@@ -149,4 +159,17 @@ fn replay(seed: u64, args: &Chaos) -> Result<(), Failure> {
             Err(Failure::Work(format!("seed {seed} broke at {}: {}", failure.at, failure.what)))
         }
     }
+}
+
+/// The report of a seed that kept every promise, as a text.
+fn replay_seed(
+    seed: u64,
+    args: &Chaos,
+    line: &mut dyn FnMut(&str),
+) -> Result<String, windlass_chaos::Failure> {
+    #[cfg(feature = "tou")]
+    if args.traversal {
+        return windlass_chaos::replay_traversal(seed, line).map(|report| format!("{report:?}"));
+    }
+    windlass_chaos::replay(seed, &features(args), line).map(|report| format!("{report:?}"))
 }

@@ -4,7 +4,9 @@ use crate::value::whole;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use windlass_probe::PARTS_MAX;
+
+/// As many parts as the probe makes of an ACK at most.
+const PARTS_MAX: u64 = 1024;
 
 pub(crate) const SPLIT_ACK_HELP: &str = "\
 Examples:
@@ -46,7 +48,7 @@ COMMAND succeeded all the same.";
 pub(crate) struct SplitAck {
     /// How many ACKs to send for one; 1 only counts
     #[arg(long, value_name = "N", default_value_t = 4)]
-    #[arg(value_parser = whole::<u32>(1..=u64::from(PARTS_MAX)))]
+    #[arg(value_parser = whole::<u32>(1..=PARTS_MAX))]
     pub split: u32,
     /// How many ACKs of new data to split, the first ones of each connection
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<u32>(1..=u64::from(u32::MAX)))]

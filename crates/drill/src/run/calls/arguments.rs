@@ -5,7 +5,7 @@ use crate::script::{CallSpec, Expression, Field};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The largest buffer of a call, in bytes.
-const LEN_MAX: i64 = 1 << 28;
+const LEN_MAX: i64 = 1 << 26;
 
 /// The arguments of a call, whose number is right.
 #[derive(Copy, Clone, Debug)]

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 use windlass_base::Time;
 
-/// What the comparison needs of the script that runs.
+/// The part of a running script that comparisons need.
 pub(in crate::run) struct View<'a> {
     /// The script's descriptors with the subject's.
     pub(in crate::run) fds: &'a BTreeMap<i32, Fd>,

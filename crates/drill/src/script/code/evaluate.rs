@@ -18,7 +18,7 @@ pub(crate) enum Failure {
         text: String,
         /// The names in it with their values.
         values: Vec<(String, Value)>,
-        /// What the assertion shows.
+        /// The value of its message.
         message: Option<String>,
     },
     /// A name that the subject does not have, and code has not set.

@@ -31,18 +31,18 @@ pub struct Statement {
     pub position: Position,
     /// Its text.
     pub text: String,
-    /// What it does.
+    /// Its kind with its parts.
     pub kind: StatementKind,
 }
 
-/// What a statement does.
+/// The kinds of statements.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
     /// Fails unless the condition is true.
     Assert {
         /// The condition.
         condition: Expression,
-        /// What the failure shows.
+        /// The text of the failure.
         message: Option<Expression>,
     },
     /// Prints values.
@@ -69,7 +69,7 @@ pub enum Expression {
     Name(String),
     /// `(a, b)`
     Tuple(Vec<Expression>),
-    /// `-a`
+    /// The negative, `-a`
     Negate(Box<Expression>),
     /// `~a`
     Invert(Box<Expression>),
@@ -92,7 +92,7 @@ pub enum Expression {
 pub enum Operator {
     /// `+`
     Add,
-    /// `-`
+    /// A difference, `-`
     Subtract,
     /// `*`
     Multiply,

@@ -231,7 +231,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What stands behind an opening parenthesis: one expression, or several with commas.
+    /// The inside of parentheses: one expression, or several with commas.
     fn parenthesis(&mut self) -> Result<Expression, Error> {
         let mut values = Vec::new();
         let mut comma = true;

@@ -1,7 +1,7 @@
 //! System calls and the expressions in them.
 
 use super::cursor::Cursor;
-use super::event::time;
+use super::time::time;
 use crate::script::error::Error;
 use crate::script::lexer::Kind;
 use crate::script::tree::{CallSpec, Expression, Field, When};

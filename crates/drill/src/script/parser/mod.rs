@@ -7,6 +7,7 @@ mod option;
 mod packet;
 #[cfg(test)]
 mod tests;
+mod time;
 
 use super::error::Error;
 use super::lexer::{Kind, tokens};

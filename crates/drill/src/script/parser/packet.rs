@@ -1,4 +1,4 @@
-//! Packets.
+//! Parses packets.
 
 use super::cursor::Cursor;
 use super::option::options;

@@ -56,6 +56,8 @@ pub(crate) const ONCE: Case = Case {
         let ten = bed.mark(10)?.factor();
         bed.expect("the part left by ten marks", ten, one - 0.15..=1.02)
     },
+    // It ignores marks, and its cycle of gains makes the window larger or smaller meanwhile.
+    concerns: Concerns::Except(&["bbr"]),
     ..BASE
 };
 

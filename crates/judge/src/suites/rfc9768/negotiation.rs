@@ -150,7 +150,8 @@ pub(crate) const CLASSIC: Case = Case {
         });
         bed.round_trip()?;
         let after = bed.round_trip()?;
-        bed.expect("the part left by echoes of a round trip", after / before, 0.4..=0.95)?;
+        // New-ECN's part is near to 1; without a reduction the window grows.
+        bed.expect("the part left by echoes of a round trip", after / before, 0.4..=0.98)?;
         let cwr = sent(bed).filter(|event| ace(&event.packet) & 2 != 0 && !is_syn(&event.packet));
         let cwr = cwr.filter(|event| event.packet.segment.payload_len > 0).count();
         demand!(cwr > 0, "no data has CWR");

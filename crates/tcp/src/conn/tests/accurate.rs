@@ -486,3 +486,35 @@ fn an_end_that_asks_for_classic_ecn_stays_as_it_was() {
     s.expect(&[". 1 ack 1"]);
     assert_eq!(agreed(&s), "classic");
 }
+
+/// The first segment is lost, and the second one's mark is reported with its SACK block.
+#[test]
+fn marks_count_while_nothing_but_the_handshake_is_acknowledged() {
+    let mut s = Script::connect(accurate().with(|c| c.extensions.sack = true));
+    s.recv("SW. 0 ack 1 mss 1000 sackOK accecn0 1,0,1");
+    s.write(1988);
+    s.recv("WA. 1 ack 1 sack 989:1989 accecn0 1,1000,1");
+    let reported = s.connection.accurate_ecn().expect("AccECN").reported;
+    assert_eq!((reported.ce_packets, reported.ce_bytes), (1, 1000));
+    assert_eq!(s.connection.stats().ecn_cuts, 1);
+}
+
+/// RFC 9768 §3.1.5: the flags of a SYN-ACK in ESTABLISHED are ignored, and its codepoint is fed back.
+#[test]
+fn rfc9768_3_1_5_a_late_syn_ack_without_ecn_is_fed_back_by_its_codepoint() {
+    let mut s = Script::connect(accurate());
+    s.recv("SW. 0 ack 1 mss 1000 accecn0 1,0,1");
+    s.skip();
+    s.recv("S. 0 ack 1 mss 1000 ect0");
+    s.expect(&["A. 1 ack 1"]);
+}
+
+#[test]
+fn without_fallback_a_changed_codepoint_of_the_handshake_does_not_end_ect() {
+    for fallback in [true, false] {
+        let mut s = Script::listen(accurate().with(|c| c.ecn.fallback = fallback));
+        s.recv("SAEW 0 mss 1000");
+        s.recv("WA. 1 ack 1 accecn0 1,0,1");
+        assert_eq!(sends_ect(&s), !fallback);
+    }
+}

@@ -1,9 +1,10 @@
-//! What a Linux host does and the profiles leave off: AccECN's option and ECT on every segment, timeouts of SYNs, the
+//! The behaviour of a Linux host that the profiles leave off: AccECN's option and ECT on every segment, timeouts of SYNs, the
 //! ACK of a FIN.
 
 use super::script::{Script, plain};
 use crate::Config;
-use crate::config::{AckPolicy, EcnEcho, OptionUse};
+use crate::config::{AckPolicy, EcnEcho, Growth, OptionUse};
+use alloc::format;
 use windlass_base::Span;
 
 fn accurate() -> Config {
@@ -120,4 +121,67 @@ fn the_ack_of_a_fin_waits_no_longer_than_an_ack_may_and_not_without_data() {
     let mut s = Script::established(delays_fin());
     s.recv("F. 1 ack 1");
     s.expect(&[". 1 ack 2"]);
+}
+
+/// Three segments acknowledged, of which two had been reported: one counts.
+#[test]
+fn growth_counts_what_duplicate_acks_have_not_reported() {
+    for sack in [false, true] {
+        let mut s = Script::established(plain().with(|c| {
+            c.extensions.sack = sack;
+            c.growth.newly_delivered = true;
+            c.growth.credit = Growth::PerByte { limit: u32::MAX };
+            c.window.initial = 10;
+        }));
+        s.write(10_000);
+        for end in [2001, 3001] {
+            s.recv(&if sack { format!(". 1 ack 1 sack 1001:{end}") } else { ". 1 ack 1".into() });
+        }
+        s.recv(". 1 ack 3001");
+        s.expect_windows(11_000, u64::MAX);
+    }
+}
+
+/// Minshall's variant of Nagle's algorithm.
+#[test]
+fn a_small_segment_waits_for_a_small_one_and_for_no_full_one() {
+    let mut s = Script::established(plain().with(|c| c.sending.nagle_spares_first = true));
+    s.write(1300);
+    s.expect(&[". 1:1001 ack 1", "P. 1001:1301 ack 1"]);
+    s.write(10);
+    s.recv(". 1 ack 1001");
+    s.expect_nothing();
+    s.recv(". 1 ack 1301");
+    s.expect(&["P. 1301:1311 ack 1"]);
+}
+
+fn validates_by_round() -> Config {
+    plain().with(|c| {
+        c.growth.validates_by_round = true;
+        c.growth.credit = Growth::PerByte { limit: u32::MAX };
+        c.window.initial = 10;
+    })
+}
+
+#[test]
+fn in_slow_start_the_window_grows_to_twice_the_largest_flight_of_the_round() {
+    for (segments, window) in [(5, 10), (6, 12), (9, 18), (10, 20)] {
+        let mut s = Script::established(validates_by_round());
+        s.write(segments * 1000);
+        for ack in (2..=segments).step_by(2).chain([segments]) {
+            s.recv(&format!(". 1 ack {}", ack * 1000 + 1));
+        }
+        s.expect_windows(window * 1000, u64::MAX);
+    }
+}
+
+#[test]
+fn a_round_with_a_smaller_flight_counts_anew() {
+    let mut s = Script::established(validates_by_round());
+    s.write(10_000);
+    s.recv(". 1 ack 10001");
+    s.expect_windows(20_000, u64::MAX);
+    s.write(3000);
+    s.recv(". 1 ack 13001");
+    s.expect_windows(20_000, u64::MAX);
 }

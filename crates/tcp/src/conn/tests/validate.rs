@@ -168,6 +168,21 @@ fn rfc7323_paws_an_old_duplicate_from_before_the_wrap_is_answered_and_dropped() 
 }
 
 #[test]
+fn rfc2883_an_original_is_reported_whether_it_arrives_before_or_after_its_copy() {
+    for (first, second) in [(500, 600), (600, 500)] {
+        let mut s = Script::established(plain().with(|c| {
+            c.extensions.timestamps = true;
+            c.extensions.sack = true;
+        }));
+        s.recv(&alloc::format!(". 1:101 ack 1 TS {first}:10000"));
+        s.skip();
+        s.recv(&alloc::format!(". 1:101 ack 1 TS {second}:10000"));
+        s.expect(&[". 1 ack 101 sack 1:101"]);
+        assert_eq!(s.connection.stats().duplicates_received, 1);
+    }
+}
+
+#[test]
 fn rfc7323_paws_the_timestamp_clock_may_wrap() {
     let mut s = with_timestamps();
     s.recv(". 1:101 ack 1 TS 2147483648:10000");

@@ -253,22 +253,32 @@ impl Rack {
             }
         }
         timing.drop_below(overtaken);
-        let mut again = core::mem::take(&mut self.again);
-        again.retain(|copy| {
-            if !newest.is_after(copy.sent, copy.range.end) {
-                return true;
-            }
+        next.max(self.detect_copies(now, window, &newest, sacked))
+    }
+
+    /// The same for retransmissions. They stand in the order of sending, so those after `newest` need no look.
+    fn detect_copies(
+        &mut self,
+        now: Time,
+        window: Span,
+        newest: &Delivered,
+        sacked: &RangeSet,
+    ) -> Option<Time> {
+        let mut next = None;
+        let mut index = 0;
+        while let Some(copy) = self.again.get(index).filter(|copy| copy.sent <= newest.sent) {
             let deadline = newest.deadline(copy.sent, window);
-            if deadline <= now {
+            if !newest.is_after(copy.sent, copy.range.end) {
+                index += 1;
+            } else if deadline > now {
+                next = next.max(Some(deadline));
+                index += 1;
+            } else if let Some(copy) = self.again.remove(index) {
                 // RFC 5681 §4.3: a retransmission of the present window is lost.
                 self.lost_again |= copy.reductions == self.reductions;
-                self.lose(copy.range.clone(), sacked);
-            } else {
-                next = next.max(Some(deadline));
+                self.lose(copy.range, sacked);
             }
-            deadline > now
-        });
-        self.again = again;
+        }
         next
     }
 
