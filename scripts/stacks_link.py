@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Compares the goodput of quinn and noq in the simulator with the same versions on real sockets, through windlass
-link. Needs root. The exit status is 1 if the ratio of the means is outside of 0.9 to 1.1 for any of them.
+"""Compares the goodput of quinn and noq in the simulator with real sockets behind windlass link.
+
+Both have the same versions. Needs root. The exit status is 1 if the ratio of the means is outside
+of 0.9 to 1.1 for any of them.
 
     scripts/stacks_link.py --windlass BINARY --stacks FOLDER [--runs 5] [--json]
 
@@ -47,7 +49,7 @@ def simulated(stacks: Path, contender: str, seed: int) -> float:
 
 
 def emulated(windlass: Path, stacks: Path, contender: str) -> float:
-    """Mbit/s through the link, from a namespace of its own, so that nothing else on this machine sees it."""
+    """Mbit/s through the link, in a namespace that nothing else on this machine sees."""
     kind, controller = contender.split("/")
     # With the link's own priority: both ends share a machine with it, and wait most of the time.
     real = f"chrt --rr 10 {stacks / 'windlass-stacks-real'}"

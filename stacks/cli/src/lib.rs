@@ -32,3 +32,8 @@ pub fn main(args: &Args) -> Result<ExitCode, String> {
         Command::Compare(args) => compare::main(args).map(|()| ExitCode::SUCCESS),
     }
 }
+
+/// The program of docs/guide/stacks.md, compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/stacks.md")]
+struct Guide;

@@ -8,6 +8,7 @@ use windlass_sim::Scenario;
 
 mod apps;
 mod bad_input;
+mod endpoints;
 mod fabrics;
 mod outline;
 mod over_time;

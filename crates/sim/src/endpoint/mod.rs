@@ -15,6 +15,76 @@
 //! A run is a function of scenario and seed only if its endpoints are: they draw from
 //! [`EndpointParams::rng`] alone, read no clock, and iterate over no table whose order is random.
 
+//! # Example
+//!
+//! A beacon sends a datagram of 100 bytes every 10 ms, and its receiver counts them:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use windlass_base::{Ecn, Span, Time};
+//! use windlass_sim::endpoint::{
+//!     Datagram, Endpoint, EndpointEvent, EndpointFactory, EndpointParams, Side, Transmit,
+//! };
+//! use windlass_sim::run;
+//!
+//! #[derive(Debug)]
+//! struct Beacon;
+//!
+//! impl EndpointFactory for Beacon {
+//!     fn name(&self) -> &'static str {
+//!         "beacon"
+//!     }
+//!     fn build(&self, params: EndpointParams) -> Box<dyn Endpoint> {
+//!         Box::new(End { side: params.side, due: None, arrived: 0 })
+//!     }
+//! }
+//!
+//! #[derive(Debug)]
+//! struct End {
+//!     side: Side,
+//!     due: Option<Time>,
+//!     arrived: u64,
+//! }
+//!
+//! impl Endpoint for End {
+//!     fn start(&mut self, now: Time) {
+//!         self.due = (self.side == Side::Sender).then_some(now);
+//!     }
+//!     fn handle_datagram(&mut self, _: Time, datagram: Datagram) {
+//!         self.arrived += u64::from(datagram.size);
+//!     }
+//!     fn handle_timeout(&mut self, _: Time) {}
+//!     fn poll_timeout(&mut self) -> Option<Time> {
+//!         self.due
+//!     }
+//!     fn poll_transmit(&mut self, now: Time, _: &mut Vec<u8>) -> Option<Transmit> {
+//!         let due = self.due.filter(|due| *due <= now)?;
+//!         self.due = Some(due + Span::from_millis(10));
+//!         Some(Transmit { size: 100, ecn: Ecn::NotEct })
+//!     }
+//!     fn poll_event(&mut self) -> Option<EndpointEvent> {
+//!         let bytes = std::mem::take(&mut self.arrived);
+//!         (bytes > 0).then_some(EndpointEvent::Delivered { bytes })
+//!     }
+//! }
+//!
+//! let text = r#"
+//!     schema = 2
+//!     name = "beacon"
+//!     duration = "1s"
+//!     nodes = ["a", "b"]
+//!     links = [{ a = "a", b = "b", rate = "1Mbit/s", delay = "5ms" }]
+//!     endpoints = [{ from = "a", to = "b", stack = "fixed-window" }]
+//! "#;
+//! let mut document = windlass_scenario::from_toml("beacon.toml", text, &[])?;
+//! // A registry gives it a name in scenario files; a program may as well put it in place.
+//! document.scenario.endpoints[0].ends = [Arc::new(Beacon), Arc::new(Beacon)];
+//! let summary = run(&document.scenario, 1, &mut ())?;
+//!
+//! assert_eq!(summary.endpoints[0].receiver.delivered_bytes, 100 * 100);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
 mod fixed_window;
 
 pub use fixed_window::FixedWindow;

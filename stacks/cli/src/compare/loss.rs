@@ -6,6 +6,7 @@ use crate::bed::{Bed, Outcome};
 use crate::contender::Contender;
 use crate::table::{shown, table};
 use serde::Serialize;
+use std::slice;
 
 /// Bytes of the transfer.
 const BYTES: u64 = 500_000;
@@ -84,8 +85,8 @@ fn random(path: &Shared, contender: &Contender) -> Result<f64, String> {
     let bed = Bed { loss: "0.01".to_owned(), ..bulk };
     let mut sum = 0.0;
     for seed in 1..=path.runs {
-        let contenders = [contender.clone()];
-        sum += bed.run(&contenders, seed)?.goodputs(&contenders)[0];
+        let contenders = slice::from_ref(contender);
+        sum += bed.run(contenders, seed)?.goodputs(contenders)[0];
     }
     Ok(sum / path.runs.max(1) as f64)
 }

@@ -6,6 +6,7 @@ use crate::bed::Outcome;
 use crate::contender::Contender;
 use crate::table::{shown, table};
 use serde::Serialize;
+use std::slice;
 use windlass_base::{Span, Time};
 
 /// How long the bulk flow runs.
@@ -43,7 +44,7 @@ pub(super) fn figures(path: &Shared, contender: &Contender) -> Result<StartUp, S
         first_flight_bytes: first_flight(&bulk, path.rtt),
         full_after_s: full_after(&bulk),
         drops: bulk.summary.drops,
-        goodput_mbit_per_s: bulk.goodputs(&[contender.clone()])[0],
+        goodput_mbit_per_s: bulk.goodputs(slice::from_ref(contender))[0],
         transfers_s,
     })
 }
