@@ -34,6 +34,7 @@ mod progress_bar;
 mod reference;
 mod registry;
 mod scaled;
+mod stacks_program;
 mod stdout;
 mod value;
 

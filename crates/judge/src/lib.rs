@@ -19,7 +19,7 @@ mod case;
 mod engine;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod linux;
-mod packets;
+pub mod packets;
 pub mod report;
 mod subject;
 pub mod suites;

@@ -1,4 +1,4 @@
-//! Packets as bytes: in captures, and on the device between a kernel and the judge.
+//! Packets as bytes: in captures, and between the judge and a sender that speaks IP, as a kernel's device does.
 
 use crate::bed::{EventKind, Wire};
 use crate::subject::Packet;
@@ -8,11 +8,11 @@ use windlass_tcp::segment::ip::{self, Addresses, IpHeader, PROTOCOL_TCP};
 use windlass_tcp::segment::wire::{self, CHECKSUM_FIELD, Ports};
 
 /// The sender's address.
-pub(crate) const HOST: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+pub const HOST: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 /// The receiver's, in whose place is the judge.
-pub(crate) const PEER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
+pub const PEER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 /// The receiver's port.
-pub(crate) const PEER_PORT: u16 = 5001;
+pub const PEER_PORT: u16 = 5001;
 /// The sender's port in a capture.
 const HOST_PORT: u16 = 40_000;
 /// The headers, which is what a capture keeps.
@@ -45,7 +45,7 @@ pub fn capture(name: &str, wire: &Wire) -> Vec<u8> {
 }
 
 /// A packet of the receiver to the sender's port.
-pub(crate) fn to_host(packet: &Packet, port: u16) -> Vec<u8> {
+pub fn to_host(packet: &Packet, port: u16) -> Vec<u8> {
     emit(packet, BACK, Ports { source: PEER_PORT, destination: port })
 }
 
@@ -66,8 +66,7 @@ fn emit(packet: &Packet, addresses: Addresses, ports: Ports) -> Vec<u8> {
 }
 
 /// Reads a packet of the sender. `None` for another, and for one with a wrong checksum, as a receiver drops it.
-#[cfg(all(target_os = "linux", feature = "kernel"))]
-pub(crate) fn from_host(bytes: &[u8]) -> Option<Packet> {
+pub fn from_host(bytes: &[u8]) -> Option<Packet> {
     let packet = ip::parse(bytes).ok()?;
     let header = packet.header;
     let is_ours = header.protocol == PROTOCOL_TCP && header.addresses == THERE;
@@ -78,7 +77,7 @@ pub(crate) fn from_host(bytes: &[u8]) -> Option<Packet> {
     (ports.destination == PEER_PORT).then_some(Packet { segment, ecn: header.ecn })
 }
 
-#[cfg(all(test, target_os = "linux", feature = "kernel"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use windlass_base::Ecn;

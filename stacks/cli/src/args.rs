@@ -3,7 +3,9 @@
 use crate::contender::{self, Contender};
 use clap::{Parser, Subcommand};
 use serde::Serialize;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use windlass_drill::IpVersion;
 
 /// Transports of other projects in Windlass's simulator.
 #[derive(Debug, Parser)]
@@ -21,6 +23,82 @@ pub(crate) enum Command {
     Matrix(Matrix),
     /// Compare start-up, the repair of losses and what follows an idle time.
     Compare(Compare),
+    /// Judge a stack by the clauses of RFCs and drafts.
+    Judge(Judge),
+    /// Run packetdrill's scripts against a stack.
+    Drill(Drill),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Judge {
+    /// smoltcp, quinn, noq or s2n, with a controller or its CUBIC; smoltcp+timestamps offers timestamps.
+    #[arg(value_name = "STACK[:CONTROLLER]")]
+    pub(crate) stack: String,
+    /// All cases of this suite; may be given several times. Default: those of all suites that concern the controller.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) suite: Vec<String>,
+    /// Cases with such a name alone; * and ? stand for other letters.
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) case: Option<String>,
+    /// Cases at a time; default: as many as there are cores.
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Print one JSON object instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) files: Files,
+}
+
+/// The files of a judgement.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Files {
+    /// Write the outcomes into this file, as the XML of JUnit.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Write a page of HTML with a plot of each case into this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) page: Option<PathBuf>,
+    /// Write the packets of each failed case into this directory, as qlog.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) qlog: Option<PathBuf>,
+    /// Write the packets of each failed case into this directory, as pcapng.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pcap: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Drill {
+    /// Scripts, or folders with them.
+    #[arg(required = true, value_name = "SCRIPT")]
+    pub(crate) scripts: Vec<PathBuf>,
+    /// smoltcp, with a controller or its CUBIC.
+    #[arg(long, default_value = "smoltcp", value_name = "STACK[:CONTROLLER]")]
+    pub(crate) subject: String,
+    /// The version of IP of scripts that name none.
+    #[arg(long, value_name = "VERSION", default_value = "ipv4")]
+    pub(crate) ip_version: IpVersion,
+    /// How far a time may be off, in microseconds; default: the script's, or 4000.
+    #[arg(long, value_name = "N")]
+    pub(crate) tolerance_usecs: Option<u64>,
+    /// Let VALUE stand for NAME in the scripts; may be given several times.
+    #[arg(short = 'D', long = "define", value_name = "NAME=VALUE")]
+    pub(crate) definitions: Vec<String>,
+    /// Scripts run one at a time, whatever this is.
+    #[arg(long, value_name = "N", hide = true)]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Print one JSON object instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the outcomes into this file, as the XML of JUnit.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Write the packets of one script into this file, as pcapng.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) capture: Option<PathBuf>,
+    /// Write the packets of one script into this file, as qlog.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) qlog: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -1,9 +1,11 @@
-//! The command `windlass-stacks`: transports of other projects in Windlass's simulator.
+//! The command `windlass-stacks`: transports of other projects in Windlass's simulator, under its judge and its drill.
 
 mod args;
 mod bed;
 mod compare;
 mod contender;
+mod drill;
+mod judge;
 mod matrix;
 mod registry;
 mod run;
@@ -14,17 +16,20 @@ pub use args::Args;
 pub use registry::registry;
 
 use args::Command;
+use std::process::ExitCode;
 
-/// Runs the command.
+/// Runs the command; returns its exit status.
 ///
 /// # Errors
 ///
-/// A sentence for the user: a scenario that cannot be read or run.
-pub fn main(args: &Args) -> Result<(), String> {
+/// A sentence for the user: a file that cannot be read, or a stack that there is not.
+pub fn main(args: &Args) -> Result<ExitCode, String> {
     match &args.command {
-        Command::Run(args) => run::main(args),
-        Command::Matrix(args) => matrix::main(args),
-        Command::Compare(args) => compare::main(args),
+        Command::Run(args) => run::main(args).map(|()| ExitCode::SUCCESS),
+        Command::Matrix(args) => matrix::main(args).map(|()| ExitCode::SUCCESS),
+        Command::Judge(args) => judge::main(args),
+        Command::Drill(args) => drill::main(args),
+        Command::Compare(args) => compare::main(args).map(|()| ExitCode::SUCCESS),
     }
 }
 

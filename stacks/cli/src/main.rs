@@ -6,10 +6,11 @@ use windlass_stacks::Args;
 
 fn main() -> ExitCode {
     match windlass_stacks::main(&Args::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(message) => {
             eprintln!("windlass-stacks: {message}");
-            ExitCode::FAILURE
+            // As `windlass` has it for bad arguments; 1 is for verdicts.
+            ExitCode::from(2)
         }
     }
 }

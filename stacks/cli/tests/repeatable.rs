@@ -14,6 +14,11 @@ const STACKS: [&str; 6] = [
     r#"{ kind = "noq", controller = "newreno" }"#,
     r#"{ kind = "noq", controller = "bbr3" }"#,
 ];
+/// Those without requests.
+const TCP: [&str; 2] = [
+    r#"{ kind = "smoltcp", controller = "cubic" }"#,
+    r#"{ kind = "smoltcp", controller = "reno" }"#,
+];
 const UPLOAD: &str = r#"app = { kind = "bulk" }"#;
 const DOWNLOAD: &str = r#"app = { kind = "transfer", size = "2MB" }, opens = "receiver""#;
 const REQUESTS: &str =
@@ -56,8 +61,8 @@ fn simulate(stack: &str, flow: &str, seed: u64) -> (Datagrams, Summary) {
     })
 }
 
-fn repeats(flow: &str) {
-    for stack in STACKS {
+fn repeats(flow: &str, stacks: &[&str]) {
+    for stack in stacks {
         let (first, summary) = simulate(stack, flow, 1);
         let (second, again) = simulate(stack, flow, 1);
         assert!(first == second, "{stack}: other datagrams");
@@ -69,22 +74,22 @@ fn repeats(flow: &str) {
 
 #[test]
 fn uploads_repeat() {
-    repeats(UPLOAD);
+    repeats(UPLOAD, &[&STACKS[..], &TCP].concat());
 }
 
 #[test]
 fn downloads_repeat() {
-    repeats(DOWNLOAD);
+    repeats(DOWNLOAD, &[&STACKS[..], &TCP].concat());
 }
 
 #[test]
 fn requests_repeat() {
-    repeats(REQUESTS);
+    repeats(REQUESTS, &STACKS);
 }
 
 #[test]
 fn a_download_delivers_every_byte_once() {
-    for stack in STACKS {
+    for stack in STACKS.into_iter().chain(TCP) {
         let flow = simulate(stack, DOWNLOAD, 3).1.endpoints.remove(0);
         assert_eq!(flow.receiver.delivered_bytes, 2_000_000, "{stack}");
         assert_eq!(flow.transfers.expect("a transfer").completed, 1, "{stack}");

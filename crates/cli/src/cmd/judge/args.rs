@@ -18,6 +18,7 @@ Examples:
   windlass judge prague:fast_growth=true        # with settings, as scenarios have them
   windlass judge --kernel bbr                   # this machine's kernel, in real time, as root
   windlass judge --kernel 7.3:cubic             # another, in an emulated machine, from a checkout of Windlass
+  windlass judge --stack noq:newreno            # a stack of others, by the program of the folder stacks
   windlass judge newreno --profile rfc5681 --case '*timeout*'
   windlass judge cubic --junit junit.xml --qlog traces
   windlass judge --list --suite bbr             # the cases, and what they demand
@@ -47,6 +48,10 @@ pub(crate) struct Judge {
     /// Judge a controller of the kernel that runs, or of VERSION in an emulated machine
     #[arg(long, value_name = "[VERSION:]CONTROLLER", conflicts_with_all = ["subject", "profile", "bcp"])]
     pub kernel: Option<NamedKernel>,
+    /// Judge a stack of others: smoltcp, quinn, noq or s2n, with a controller or its CUBIC. The program windlass-stacks
+    /// has them
+    #[arg(long, value_name = "STACK[:CONTROLLER]", conflicts_with_all = ["subject", "kernel", "profile", "bcp", "list", "coverage"])]
+    pub stack: Option<String>,
     /// Judge by all cases of this suite, whether they concern the controller or not; may be given several times
     /// [default: the cases of all suites that concern it]
     #[arg(long = "suite", value_name = "NAME", hide_possible_values = true)]

@@ -1,12 +1,12 @@
 //! Judges, and prints and writes what was found.
 
 use super::args::{Judge, NamedKernel};
-use super::built::Crate;
+use super::built::{Crate, repeated};
 use super::subject::{Subject, own_name};
 use super::{bcp, kernel, print, written};
 use crate::envelope::Document;
 use crate::failure::Failure;
-use crate::{interrupt, parallel, progress_bar, stdout};
+use crate::{interrupt, parallel, progress_bar, stacks_program, stdout};
 use std::process::ExitCode;
 use windlass_judge::Subject as Judged;
 use windlass_judge::report::{self, Chosen, Keep, Report};
@@ -17,6 +17,9 @@ use windlass_tcp::Profile;
 pub(crate) fn main(args: &Judge) -> Result<ExitCode, Failure> {
     if args.bcp.bcp {
         return evaluate(args);
+    }
+    if let Some(stack) = &args.stack {
+        return judge_stack(args, stack);
     }
     let is_table = args.list || args.coverage;
     if is_table && args.subject.is_none() && args.kernel.is_none() {
@@ -36,6 +39,14 @@ pub(crate) fn main(args: &Judge) -> Result<ExitCode, Failure> {
         }
         Subject::Here(sender, profile) => judge(args, &*sender, profile),
     }
+}
+
+/// By the program that has other people's stacks.
+fn judge_stack(args: &Judge, stack: &str) -> Result<ExitCode, Failure> {
+    let mut words = vec!["judge".into(), stack.into()];
+    words.extend(repeated(args));
+    words.extend(args.jobs.map(|jobs| format!("--jobs={jobs}").into()));
+    stacks_program::run(&format!("--stack {stack}"), &words)
 }
 
 /// By the criteria of RFC 9743.

@@ -1,5 +1,5 @@
-//! Congestion control (RFC 5681), with what belongs to it: the initial window (RFC 6928), limited transmit (RFC 3042)
-//! and the retransmission timer (RFC 6298).
+//! Congestion control (RFC 5681), with what belongs to it: the initial window (RFC 6928), limited transmit (RFC 3042),
+//! the retransmission timer (RFC 6298), the segment size and probes of a zero window (RFC 9293).
 
 mod avoidance;
 mod duplicates;
@@ -25,6 +25,7 @@ const fn clause(section: &'static str, level: Level) -> Clause {
 suite!("rfc5681", "TCP congestion control", include_str!("coverage.toml"), tests::engines(), {
     initial_window: start::INITIAL_WINDOW,
     initial_window_after_a_lost_syn_ack: start::LOST_SYN_ACK,
+    options_leave_less_room_for_data: start::OPTIONS,
     slow_start_doubles: start::DOUBLES_EACH_ROUND,
     slow_start_at_most_doubles: start::AT_MOST_DOUBLES,
     slow_start_counts_an_ack_as_one_segment: start::STRETCH_ACK,
@@ -56,9 +57,11 @@ suite!("rfc5681", "TCP congestion control", include_str!("coverage.toml"), tests
     rto_covers_the_variance: timer::VARIANCE,
     no_rtt_sample_of_a_retransmission: timer::KARN,
     an_ack_restarts_the_timer: timer::RESTARTS,
+    acks_keep_the_timer_from_expiring: timer::BUSY,
     the_first_rto_is_a_second: timer::FIRST,
     rto_after_a_lost_syn_is_three_seconds: timer::LOST_SYN,
     no_timer_without_data_in_flight: quiet::NOTHING_IN_FLIGHT,
     restart_after_idle: quiet::IDLE,
     the_receivers_window_holds: quiet::RECEIVER_WINDOW,
+    a_zero_window_is_probed: quiet::ZERO_WINDOW,
 });

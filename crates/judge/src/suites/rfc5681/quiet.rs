@@ -1,8 +1,8 @@
 //! Idle connections, and the receiver's window.
 
 use super::*;
-use crate::bed::{Bed, EventKind, Traffic};
-use crate::case::Case;
+use crate::bed::{Bed, EventKind, Fate, Traffic};
+use crate::case::{Case, demand};
 use crate::subject::Setup;
 use windlass_base::Span;
 use windlass_tcp::Flags;
@@ -77,6 +77,32 @@ pub(super) const RECEIVER_WINDOW: Case = Case {
         bed.run_for(Span::from_millis(400));
         let excess = excess(bed);
         bed.expect("bytes beyond the window", excess as f64, -1e9..=0.0)
+    },
+    ..CASE
+};
+
+/// The update that opens the window again is lost: without a probe the connection stands for ever.
+pub(super) const ZERO_WINDOW: Case = Case {
+    name: "a-zero-window-is-probed",
+    clause: Clause { document: "RFC 9293", section: "3.8.6.1", level: Level::Must },
+    demanded: "while the receiver's window is zero the sender probes it, and finds it open",
+    program: |_, bed| {
+        bed.grow_and_drain(4)?;
+        bed.on_acks(|packet| {
+            packet.segment.window = 0;
+            Fate::Pass
+        });
+        bed.write_segments(1);
+        bed.drain()?;
+        let sent = bed.sent_packets();
+        bed.write_segments(8);
+        bed.run_for(Span::from_secs(5));
+        let probes = bed.sent_packets() - sent;
+        bed.expect("packets in five seconds with a window of zero", probes as f64, 1.0..=6.0)?;
+        bed.leave_alone();
+        bed.drain()?;
+        demand!(bed.dropped() == 0, "the path loses a packet");
+        Ok(())
     },
     ..CASE
 };

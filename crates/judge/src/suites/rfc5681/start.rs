@@ -1,7 +1,7 @@
 //! The initial window and slow start.
 
 use super::*;
-use crate::bed::{Bed, Fate, Traffic};
+use crate::bed::{Bed, EventKind, Fate, MSS, Traffic};
 use crate::case::{Case, Concerns, Fault, demand};
 use windlass_base::Span;
 
@@ -143,6 +143,27 @@ pub(super) const ACK_DIVISION: Case = Case {
         bed.run_for(crate::bed::AT_ONCE);
         let after = bed.segments_in_flight();
         bed.expect("segments in flight after divided ACKs", after, 1.0..=2.0 * initial + 1.0)
+    },
+    ..CASE
+};
+
+/// A segment that leaves no room for its options does not fit into a packet.
+pub(super) const OPTIONS: Case = Case {
+    name: "options-leave-less-room-for-data",
+    clause: Clause { document: "RFC 9293", section: "3.7.1", level: Level::Must },
+    demanded: "data and options of a segment are not more than the receiver's MSS, so that all data arrives",
+    program: |_, bed| {
+        let bytes = 40_000;
+        bed.write(bytes);
+        bed.run_for(Span::from_secs(5));
+        bed.expect("bytes acknowledged", bed.delivered(), bytes as f64..=bytes as f64)?;
+        let sizes = bed.wire().events().iter().filter(|event| event.kind == EventKind::Sent);
+        let sizes = sizes.map(|event| {
+            let segment = &event.packet.segment;
+            segment.payload_len as usize + segment.options.wire_len()
+        });
+        let most = sizes.max().unwrap_or(0);
+        bed.expect("bytes of data and options in a segment", most as f64, 1.0..=f64::from(MSS))
     },
     ..CASE
 };

@@ -166,6 +166,27 @@ pub(super) const RESTARTS: Case = Case {
     ..CASE
 };
 
+/// An application that writes a little all the time: something is always in flight, and nothing is lost.
+pub(super) const BUSY: Case = Case {
+    name: "acks-keep-the-timer-from-expiring",
+    clause: rto("5.3", Level::Should),
+    path: Path { rtt_ms: 800, ..LINK },
+    demanded: "data that is always in flight is not sent again while acknowledgments of new data come",
+    program: |_, bed| {
+        bed.write(100);
+        // The first RTO may be shorter than this path.
+        bed.run_for(Span::from_secs(5));
+        let before = bed.wire().resent();
+        for _ in 0..100 {
+            bed.write(100);
+            bed.run_for(Span::from_millis(100));
+        }
+        let more = bed.wire().resent() - before;
+        bed.expect("retransmissions in ten seconds", more as f64, 0.0..=0.0)
+    },
+    ..CASE
+};
+
 pub(super) const FIRST: Case = Case {
     name: "the-first-rto-is-a-second",
     clause: rto("2.1", Level::Should),

@@ -1,0 +1,7 @@
+//! The museum with these versions.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    windlass_stacks_museum::main(windlass_stacks_museum_halfway::LOCK)
+}
