@@ -1,4 +1,4 @@
-//! System calls of a script: their arguments become a [`Call`], their results are compared.
+//! System calls of a script: their arguments become a [`Call`](crate::Call), their results are compared.
 
 mod arguments;
 mod control;
