@@ -233,7 +233,7 @@ impl Machine {
             fds.iter().map(|(fd, asked)| self.events(*fd) & (asked | POLLHUP)).collect();
         let count = events.iter().filter(|events| **events != 0).count();
         (count > 0 || is_over)
-            .then(|| Return { value: Ok(count as i64), outcome: Outcome::Polled(events) })
+            .then_some(Return { value: Ok(count as i64), outcome: Outcome::Polled(events) })
     }
 
     fn events(&mut self, fd: Fd) -> i16 {
