@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use windlass_testbed::skip;
 
-const TOOLS: [&str; 10] = [
+const TOOLS: [&str; 12] = [
     "simulator",
     "lab",
     "bench",
@@ -20,6 +20,8 @@ const TOOLS: [&str; 10] = [
     "probe",
     "split-ack",
     "tou",
+    "judge",
+    "drill",
     "testbed",
 ];
 
