@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
-"""Draw docs/images/museum/NAME.svg, the plots of docs/results/museum.md, from what the museum's programs write.
+"""Draw docs/images/museum/NAME.svg, the plots of docs/results/museum.md, from records.
+
+The programs of the museum write them.
 
 From the root of the repository:
 
-    for dir in . museum/faulty museum/halfway; do (cd stacks/$dir && cargo run --release --bin museum /tmp/museum); done
+    for dir in . museum/faulty museum/halfway; do
+        (cd stacks/$dir && cargo run --release --bin museum /tmp/museum)
+    done
     docs/images/museum.py /tmp/museum
 """
 
@@ -28,7 +32,7 @@ class Run:
     packets: list[tuple[float, str, int, int]]
 
     def points(self, kind: str) -> list[tuple[float, float]]:
-        """Seconds and kilobytes of the packets of a kind: where their data begins, or what is in flight."""
+        """Seconds and kilobytes of a kind's packets: where data begins, or what is in flight."""
         column = 2 if self.view == "sequence" else 3
         found = [packet for packet in self.packets if packet[1] == kind]
         return [(packet[0], packet[column] / 1000) for packet in found]
@@ -50,7 +54,9 @@ def by_version(run: Run) -> tuple[int, ...]:
 def step(most: float) -> float:
     """A round distance between at most six ticks."""
     exponent = 10.0 ** (len(str(int(max(most, 1)))) - 2)
-    return next(exponent * base for base in (1, 2, 5, 10, 20, 50, 100) if most / (exponent * base) <= 6)
+    return next(
+        exponent * base for base in (1, 2, 5, 10, 20, 50, 100) if most / (exponent * base) <= 6
+    )
 
 
 def panel(run: Run, left: float, most: tuple[float, float]) -> list[str]:
@@ -79,7 +85,9 @@ def panel(run: Run, left: float, most: tuple[float, float]) -> list[str]:
     for kind, radius in (("sent", 1.6), ("resent", 2.6)):
         dots = {(round(x), round(y)) for x, y in map(place, run.points(kind))}
         fill = COLOURS[kind]
-        lines += [f'<circle cx="{x}" cy="{y}" r="{radius}" fill="{fill}"/>' for x, y in sorted(dots)]
+        lines += [
+            f'<circle cx="{x}" cy="{y}" r="{radius}" fill="{fill}"/>' for x, y in sorted(dots)
+        ]
     return lines
 
 

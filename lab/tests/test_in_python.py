@@ -91,7 +91,8 @@ def test_a_sweep_counts_the_runs_that_are_under_way_by_their_part(scenario):
 
     def say(done: float, of: int) -> None:
         said.append(done)
-        if 0 < done < of:
+        # Where the machine is busy, a whole run may end before the first report.
+        if 0 < done < of and done != 1:
             raise EnoughError
 
     study = scenario.with_name("study.toml")
