@@ -7,6 +7,7 @@ the other, and many only wait for packets. Each program's output is shown whole 
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -97,6 +98,8 @@ def _place(program: Program) -> tuple[int, str]:
 
 
 if __name__ == "__main__":
+    # A shell ignores SIGINT for what it starts in the background, and tests interrupt programs.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:

@@ -12,6 +12,8 @@ import unittest
 from pathlib import Path
 
 SCRIPTS = Path(__file__).resolve().parent
+# A shell ignores SIGINT for what it starts in the background, and a test interrupts the demo.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 SUMMARY = "New-ECN (all 3 met)\n  claimed  0.99\n  found    0.98\nNot run here:\n  2 others\n"
 LAB = f"""#!/bin/sh
 echo "PATH=$PATH"

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 /// As many parts as the probe makes of an ACK at most.
 const PARTS_MAX: u64 = 1024;
+#[cfg(feature = "probe")]
+const _: () = assert!(PARTS_MAX == windlass_probe::PARTS_MAX as u64);
 
 pub(crate) const SPLIT_ACK_HELP: &str = "\
 Examples:
