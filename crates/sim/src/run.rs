@@ -242,6 +242,7 @@ fn handle<R: Recorder>(
 }
 
 /// A packet has reached its destination.
+#[inline(always)]
 fn deliver<R: Recorder>(
     now: Time,
     packet: Slot,

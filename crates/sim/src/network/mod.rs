@@ -286,6 +286,7 @@ impl Network {
 
     /// The first packet in flight on a channel reaches the far end. Returns it if that is its
     /// destination.
+    #[inline(always)]
     pub(crate) fn handle_arrival<R: Recorder>(
         &mut self,
         now: Time,
