@@ -31,6 +31,21 @@ static void acknowledge(struct connection *c, __u32 segments, __u32 srtt_us)
 	c->cwnd = new_ecn_avoid(&c->ca, c->cwnd, segments - used);
 }
 
+/* A kernel takes `garbage` for ssthresh instead of asking; the program makes up for it once. */
+static void mark_skipped(struct connection *c, __u32 garbage)
+{
+	__u32 before = c->ssthresh;
+
+	c->ssthresh = garbage;
+	for (int ack = 0; ack < 2; ack++) {
+		if (!new_ecn_cut_was_skipped(&c->ca, c->ssthresh))
+			continue;
+		c->cwnd = new_ecn_mark(&c->ca, &parameters, c->now_us, c->cwnd, before);
+		c->ssthresh = c->cwnd;
+	}
+	c->ssthresh = c->ca.held_ssthresh;
+}
+
 static void happen(struct connection *c, const char *event, __u32 segments, __u32 srtt_us)
 {
 	if (!strcmp(event, "ack")) {
@@ -38,6 +53,8 @@ static void happen(struct connection *c, const char *event, __u32 segments, __u3
 	} else if (!strcmp(event, "mark")) {
 		c->cwnd = new_ecn_mark(&c->ca, &parameters, c->now_us, c->cwnd, c->ssthresh);
 		c->ssthresh = c->ca.held_ssthresh;
+	} else if (!strcmp(event, "skipped-mark")) {
+		mark_skipped(c, segments);
 	} else if (!strcmp(event, "loss")) {
 		c->ssthresh = new_ecn_loss(&c->ca, c->now_us, c->cwnd);
 		c->cwnd = c->ssthresh;

@@ -88,7 +88,8 @@ impl Simulated {
         match row.event {
             "start" => {}
             "ack" => self.acknowledge(row.segments * u64::from(MSS), row.srtt_ms),
-            "mark" => self.congestion(CongestionCause::Ecn),
+            // `segments` is what a kernel that skips programs takes for ssthresh.
+            "mark" | "skipped-mark" => self.congestion(CongestionCause::Ecn),
             "loss" => self.congestion(CongestionCause::FastRetransmit),
             "timeout" => self.congestion(CongestionCause::Timeout),
             other => panic!("no event: {other}"),

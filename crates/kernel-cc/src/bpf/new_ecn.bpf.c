@@ -78,6 +78,8 @@ SEC("struct_ops")
 void BPF_PROG(new_ecn_init, struct sock *sk)
 {
 	new_ecn_start(state_of(sk));
+	/* A connection may take this controller while another has cut its window. */
+	state_of(sk)->asked_ssthresh = tcp_of(sk)->snd_ssthresh;
 	bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 }
 
@@ -100,9 +102,9 @@ static __always_inline void give_ssthresh(struct sock *sk)
 
 /*
  * A kernel may skip programs: one of a virtual machine (6.18) runs none where the packet has
- * interrupted certain tasks, and takes for ssthresh whatever lay on the stack. The next ACK then
- * sets the ssthresh that the skipped program would have returned, before PRR uses the target
- * again. No cut leaves ssthresh above the cwnd from which it was made.
+ * interrupted certain tasks, and takes for ssthresh whatever lay on the stack, 0 included, which
+ * would end the connection. The next ACK then sets the ssthresh that the skipped program would have
+ * returned, before PRR uses the target again.
  */
 static __always_inline void make_up_for_a_cut(struct sock *sk)
 {
@@ -116,7 +118,7 @@ static __always_inline void make_up_for_a_cut(struct sock *sk)
 		ca->ssthresh_before = tp->snd_ssthresh;
 		return;
 	}
-	if (tp->snd_ssthresh <= tp->prior_cwnd || tp->snd_ssthresh <= NEW_ECN_WINDOW_MIN)
+	if (!new_ecn_cut_was_skipped(ca, tp->snd_ssthresh))
 		return;
 	if (state == TCP_CA_CWR && ecn_negotiated(tp))
 		tp->snd_ssthresh = new_ecn_mark(ca, &parameters, tp->tcp_mstamp, tp->prior_cwnd,
@@ -179,7 +181,8 @@ __u32 BPF_PROG(new_ecn_ssthresh, struct sock *sk)
 	if (ecn_negotiated(tp))
 		return new_ecn_loss(ca, tp->tcp_mstamp, tp->snd_cwnd);
 	ca->loss_cuts++;
-	return tcp_reno_ssthresh(sk);
+	ca->asked_ssthresh = tcp_reno_ssthresh(sk);
+	return ca->asked_ssthresh;
 }
 
 SEC("struct_ops")
@@ -201,7 +204,13 @@ void BPF_PROG(new_ecn_set_state, struct sock *sk, __u8 new_state)
 SEC("struct_ops")
 __u32 BPF_PROG(new_ecn_undo_cwnd, struct sock *sk)
 {
-	new_ecn_undo_loss(state_of(sk));
+	struct tcp_sock *tp = tcp_of(sk);
+	struct new_ecn *ca = state_of(sk);
+
+	new_ecn_undo_loss(ca);
+	/* The kernel restores the greater one, and without SACK may remain in recovery (RFC 6582). */
+	ca->asked_ssthresh =
+		tp->prior_ssthresh > tp->snd_ssthresh ? tp->prior_ssthresh : tp->snd_ssthresh;
 	return tcp_reno_undo_cwnd(sk);
 }
 

@@ -44,6 +44,8 @@ struct new_ecn {
 	__u32 held_ssthresh;
 	/* ssthresh while the window was not being cut. */
 	__u32 ssthresh_before;
+	/* What the last cut, or its undoing, made of the kernel's ssthresh. */
+	__u32 asked_ssthresh;
 	/* ACKs with ECN echo. */
 	__u32 echoes;
 	/* Cuts for a mark, cuts for a loss, and of these the timeouts. */
@@ -78,6 +80,7 @@ NEW_ECN_INLINE void new_ecn_start(struct new_ecn *ca)
 	ca->fraction = 0;
 	ca->held_ssthresh = 0;
 	ca->ssthresh_before = NEW_ECN_NO_SSTHRESH;
+	ca->asked_ssthresh = NEW_ECN_NO_SSTHRESH;
 	ca->echoes = 0;
 	ca->mark_cuts = 0;
 	ca->loss_cuts = 0;
@@ -143,7 +146,8 @@ NEW_ECN_INLINE __u32 new_ecn_mark(struct new_ecn *ca,
 	ca->fraction = 0;
 	ca->updated_us = now_us;
 	ca->mark_cuts++;
-	return new_ecn_cut(cwnd, parameters->alpha_wnd_millionths);
+	ca->asked_ssthresh = new_ecn_cut(cwnd, parameters->alpha_wnd_millionths);
+	return ca->asked_ssthresh;
 }
 
 /* A loss. Returns the new ssthresh. It is the new cwnd too, unless the timer detected the loss. */
@@ -157,7 +161,17 @@ NEW_ECN_INLINE __u32 new_ecn_loss(struct new_ecn *ca, __u64 now_us, __u32 cwnd)
 	ca->fraction = 0;
 	ca->updated_us = now_us;
 	ca->loss_cuts++;
-	return new_ecn_cut(cwnd, NEW_ECN_MILLION / 2);
+	ca->asked_ssthresh = new_ecn_cut(cwnd, NEW_ECN_MILLION / 2);
+	return ca->asked_ssthresh;
+}
+
+/*
+ * While a window is being cut, the kernel has the ssthresh that the last cut returned. Any other
+ * says that the kernel did not run the program for this cut: see new_ecn.bpf.c.
+ */
+NEW_ECN_INLINE int new_ecn_cut_was_skipped(const struct new_ecn *ca, __u32 ssthresh)
+{
+	return ssthresh != ca->asked_ssthresh;
 }
 
 /* Undoes the last loss, which was spurious. */
