@@ -41,9 +41,10 @@ test: setup ## Run every test
 lint: setup ## Check format, lints, docs, dependencies and licences
 	@scripts/lint
 
-bench: build ## Measure the simulator against ns-2, ToU against other transports, the programs in the kernel
+bench: build ## Measure the simulator against ns-2 and ns-3, ToU against other transports, the programs in the kernel
 	@scripts/setup-bench
 	@benches/run.py
+	@benches/first_result.py
 	@.venv/bin/python benches/tou.py
 	@.venv/bin/python benches/tou.py --connections
 	@.venv/bin/python benches/tou_tunnels.py

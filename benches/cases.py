@@ -11,6 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIOS = ROOT / "experiments/bench"
 NS2 = ROOT / "benches/ns2"
+NS3 = ROOT / "benches/ns3/target/dumbbell"
+"""The program of benches/ns3/dumbbell.cc, as scripts/setup-bench compiles it."""
 
 # A minute of the small case is over in a blink.
 SMALL_S = 600
@@ -23,14 +25,16 @@ PEER = "ns-2"
 """With the packet headers in use alone, which is ns-2 at its fastest."""
 PEER_BY_DEFAULT = "ns-2, all headers"
 """With all packet headers, as it is unless a script removes them."""
+PEER_NS3 = "ns-3"
 
 
 @dataclass(frozen=True)
 class Programs:
-    """Paths of the binaries; `ns` is None where ns-2 is missing."""
+    """Paths of the binaries; None where one is missing."""
 
     windlass: str
     ns: str | None
+    ns3: str | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,10 @@ class Contender:
     name: str
     command: Callable[[Programs, Path], list[str]]
     read: Callable[[bytes], Work]
-    needs_ns2: bool = False
+    needs: str | None = None
+    """The program of `Programs` without which it cannot run."""
+    once: bool = False
+    """It takes minutes, and so runs in the first round alone."""
 
 
 @dataclass(frozen=True)
@@ -123,12 +130,22 @@ def ns2_run(
         assert programs.ns, "a case of ns-2 runs only where there is one"
         return [programs.ns, str(NS2 / f"{script}.tcl"), *options]
 
-    return Contender(PEER_BY_DEFAULT if all_headers else PEER, command, read_run, needs_ns2=True)
+    return Contender(PEER_BY_DEFAULT if all_headers else PEER, command, read_run, needs="ns")
 
 
 def ns2_both(script: str, seconds: int | None = None, traces: bool = False) -> list[Contender]:
     """ns-2 with the headers in use, and with all of them."""
     return [ns2_run(script, seconds, traces, all_headers) for all_headers in (False, True)]
+
+
+def ns3_run(case: str, seconds: int | None = None, once: bool = False) -> Contender:
+    """A case of the program of ns-3."""
+
+    def command(programs: Programs, _: Path) -> list[str]:
+        assert programs.ns3, "a case of ns-3 runs only where there is one"
+        return [programs.ns3, case, *([] if seconds is None else [str(seconds)])]
+
+    return Contender(PEER_NS3, command, read_run, needs="ns3", once=once)
 
 
 def times_ns2(factor: float, peer: str = PEER) -> Target:
@@ -141,7 +158,11 @@ def times_both(factor: float) -> tuple[Target, ...]:
 
 def small() -> Case:
     lasts = f"duration={SMALL_S}s"
-    contenders = (windlass_run("small", "--set", lasts), *ns2_both("small", SMALL_S))
+    contenders = (
+        windlass_run("small", "--set", lasts),
+        *ns2_both("small", SMALL_S),
+        ns3_run("small", SMALL_S),
+    )
     return Case("small", "segments", contenders, times_both(5), pending=16)
 
 
@@ -158,17 +179,17 @@ def small_cwnd() -> Case:
 
 
 def big() -> Case:
-    contenders = (windlass_run("big"), *ns2_both("big"))
+    contenders = (windlass_run("big"), *ns2_both("big"), ns3_run("big"))
     return Case("big", "segments", contenders, times_both(5), pending=300)
 
 
-def wide(name: str) -> Case:
+def wide(name: str, *others: Contender) -> Case:
     targets = (
         *times_both(40),
         Target(WINDLASS, "cpu_per_unit_ns", at_most=3, over_case="small"),
         Target(WINDLASS, "peak_rss_mib", at_most=100),
     )
-    contenders = (windlass_run(name), *ns2_both(name))
+    contenders = (windlass_run(name), *ns2_both(name), *others)
     return Case(name, "segments", contenders, targets, pending=3000)
 
 
@@ -216,6 +237,6 @@ def floor() -> Case:
 
 
 def all_cases() -> dict[str, Case]:
-    wides = wide("wide"), wide("wide-hosts")
+    wides = wide("wide", ns3_run("wide", once=True)), wide("wide-hosts")
     cases = small(), small_cwnd(), big(), *wides, replicates(), batch(), floor()
     return {case.name: case for case in cases}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the cases of the bench in Windlass and in ns-2, in turn, and compares what they cost.
+"""Runs the cases of the bench in Windlass, ns-2 and ns-3, in turn, and compares what they cost.
 
 CPU seconds are user and system time of the whole process, its start included. Within each round
 every case is run by each of its contenders, so that what else the machine does meets all alike.
@@ -18,7 +18,7 @@ from pathlib import Path
 import process
 import summary
 import table
-from cases import ROOT, Case, Contender, Programs, all_cases
+from cases import NS3, ROOT, Case, Contender, Programs, all_cases
 from process import BenchError
 
 
@@ -40,7 +40,7 @@ def run_all(programs: Programs, cases: list[Case], rounds: int) -> dict:
     runs: dict[tuple[str, str], list[summary.Run]] = {}
     for number in range(1, rounds + 1):
         for case in cases:
-            for contender in contenders(case, programs):
+            for contender in contenders(case, programs, number):
                 done = run_once(programs, contender)
                 runs.setdefault((case.name, contender.name), []).append(done)
                 progress = f"round {number} of {rounds}: {case.name}, {contender.name}"
@@ -48,8 +48,10 @@ def run_all(programs: Programs, cases: list[Case], rounds: int) -> dict:
     return runs
 
 
-def contenders(case: Case, programs: Programs) -> list[Contender]:
-    return [one for one in case.contenders if programs.ns or not one.needs_ns2]
+def contenders(case: Case, programs: Programs, round_number: int) -> list[Contender]:
+    """Those whose program is there; rounds count from 1."""
+    due = (one for one in case.contenders if round_number == 1 or not one.once)
+    return [one for one in due if one.needs is None or getattr(programs, one.needs)]
 
 
 def rows_of(cases: list[Case], runs: dict) -> list[dict]:
@@ -73,6 +75,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--case", choices=names, action="append", help="only this one; repeatable")
     parser.add_argument("--windlass", default=str(ROOT / "target/release/windlass"), metavar="PATH")
     parser.add_argument("--ns", default="ns", metavar="PATH", help="the binary of ns-2")
+    parser.add_argument("--ns3", default=str(NS3), metavar="PATH", help="the program of ns-3")
     parser.add_argument("--json", action="store_true", help="print one JSON object, not a table")
     chosen = parser.parse_args()
     if chosen.rounds < 1:
@@ -81,13 +84,15 @@ def arguments() -> argparse.Namespace:
 
 
 def programs_of(chosen: argparse.Namespace) -> Programs:
-    """The binaries that are there; ns-2 may be missing."""
+    """The binaries that are there; those of others may be missing."""
     if not shutil.which(chosen.windlass):
         raise BenchError(f"no binary at {chosen.windlass}: run `make build`")
-    if not shutil.which(chosen.ns):
-        print("ns-2 is missing (scripts/setup-bench): Windlass's figures only", file=sys.stderr)
-        return Programs(chosen.windlass, None)
-    return Programs(chosen.windlass, chosen.ns)
+    peers = {"ns": chosen.ns, "ns3": chosen.ns3}
+    for name, path in peers.items():
+        if not shutil.which(path):
+            print(f"{path} is missing (scripts/setup-bench): not measured", file=sys.stderr)
+            peers[name] = None
+    return Programs(chosen.windlass, **peers)
 
 
 def report(rows: list[dict], load: dict) -> str:

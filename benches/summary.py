@@ -3,7 +3,7 @@
 import statistics
 from dataclasses import dataclass
 
-from cases import PEER, PEER_BY_DEFAULT, Case, Target, Work
+from cases import PEER, PEER_BY_DEFAULT, PEER_NS3, Case, Target, Work
 from process import BenchError, Cost
 
 
@@ -62,10 +62,11 @@ def find(rows: list[dict], case: str, contender: str) -> dict | None:
 
 
 def add_ratios(rows: list[dict]) -> None:
-    """Work per CPU second over that of ns-2 in the same case: `ratio`, and over that of ns-2 with
-    all packet headers `ratio_all_headers`."""
+    """Work per CPU second over that of ns-2 in the same case: `ratio`; over that of ns-2 with all
+    packet headers `ratio_all_headers`; over that of ns-3 `ratio_ns3`."""
+    peers = {"ratio": PEER, "ratio_all_headers": PEER_BY_DEFAULT, "ratio_ns3": PEER_NS3}
     for one in rows:
-        for name, contender in (("ratio", PEER), ("ratio_all_headers", PEER_BY_DEFAULT)):
+        for name, contender in peers.items():
             peer = find(rows, one["case"], contender)
             if peer is not None:
                 one[name] = one["per_s"] / peer["per_s"]

@@ -9,8 +9,10 @@ import parts
 import process
 import summary
 import table
-from cases import Case, Contender, Target, Work, all_cases, batch_requests, read_run
+from cases import Case, Contender, Programs, Target, Work, all_cases, batch_requests, read_run
+from first_result import lines_of
 from process import BenchError, Cost
+from run import contenders
 
 
 def runs(*cpu_s: float, amount: int = 1000, rss_kib: int = 4096) -> list[summary.Run]:
@@ -18,21 +20,22 @@ def runs(*cpu_s: float, amount: int = 1000, rss_kib: int = 4096) -> list[summary
 
 
 def case(*targets: Target) -> Case:
-    names = ("windlass", "ns-2", "ns-2, all headers")
+    names = ("windlass", "ns-2", "ns-2, all headers", "ns-3")
     contenders = tuple(Contender(name, lambda *_: [], read_run) for name in names)
     return Case("small", "segments", contenders, targets, pending=16)
 
 
 def rows(*targets: Target) -> list[dict]:
-    """Windlass does 5000 segments a CPU second, ns-2 1000, and 500 with all packet headers."""
-    three = [
+    """Segments a CPU second: Windlass 5000, ns-2 1000, with all packet headers 500, ns-3 250."""
+    four = [
         summary.row(case(), "windlass", runs(0.2, 0.1, 0.9), 1000),
         summary.row(case(), "ns-2", runs(1.0, 3.0, 0.5), 1000),
         summary.row(case(), "ns-2, all headers", runs(2.0), 1000),
+        summary.row(case(), "ns-3", runs(4.0), 1000),
     ]
-    summary.add_ratios(three)
-    summary.add_targets(case(*targets), three)
-    return three
+    summary.add_ratios(four)
+    summary.add_targets(case(*targets), four)
+    return four
 
 
 class Summary(unittest.TestCase):
@@ -44,9 +47,10 @@ class Summary(unittest.TestCase):
         self.assertAlmostEqual(windlass["cpu_per_unit_ns"], 200_000)
 
     def test_the_ratio_is_that_of_rates(self) -> None:
-        self.assertEqual([round(row["ratio"], 6) for row in rows()], [5, 1, 0.5])
+        self.assertEqual([round(row["ratio"], 6) for row in rows()], [5, 1, 0.5, 0.25])
         ratios = [round(row["ratio_all_headers"], 6) for row in rows()]
-        self.assertEqual(ratios, [10, 2, 1])
+        self.assertEqual(ratios, [10, 2, 1, 0.5])
+        self.assertEqual([round(row["ratio_ns3"], 6) for row in rows()], [20, 4, 2, 1])
 
     def test_a_target_is_met_at_its_bound_and_not_beyond(self) -> None:
         for bound, met in ((4.9, True), (5.1, False)):
@@ -59,7 +63,7 @@ class Summary(unittest.TestCase):
             self.assertEqual(check["met"], met)
 
     def test_a_target_against_what_was_not_measured_says_nothing(self) -> None:
-        self.assertEqual(rows(Target("windlass", "per_s", 5, over="ns-3"))[0]["targets"], [])
+        self.assertEqual(rows(Target("windlass", "per_s", 5, over="htsim"))[0]["targets"], [])
         other_case = Target("windlass", "cpu_per_unit_ns", at_most=3, over_case="tiny")
         self.assertEqual(rows(other_case)[0]["targets"], [])
 
@@ -88,15 +92,25 @@ class Summary(unittest.TestCase):
 class Text(unittest.TestCase):
     def test_tables_tell_ratio_target_and_verdict(self) -> None:
         measured = rows(Target("windlass", "per_s", at_least=6, over="ns-2"))
-        head, windlass, ns2, _ = table.figures(measured).splitlines()
+        head, windlass, ns2, *_ = table.figures(measured).splitlines()
         self.assertIn("ratio", head)
-        self.assertRegex(windlass, r"0\.200 \[0\.100\.\.0\.900\] +5000 segments .* 5\.00 +10\.00$")
-        self.assertRegex(ns2, r" 1\.00 +2\.00$")
+        self.assertRegex(
+            windlass, r"0\.200 \[0\.100\.\.0\.900\] +5000 segments .* 5\.00 +10\.00 +20\.00$"
+        )
+        self.assertRegex(ns2, r" 1\.00 +2\.00 +4\.00$")
         _, target = table.targets(measured).splitlines()
         self.assertRegex(target, r"per CPU second: at least 6 times of ns-2 +5 +NO$")
 
 
 class Cases(unittest.TestCase):
+    def test_a_run_of_minutes_is_made_once_and_none_without_its_program(self) -> None:
+        wide = all_cases()["wide"]
+        all_there = Programs("windlass", "ns", "dumbbell")
+        names = [[one.name for one in contenders(wide, all_there, number)] for number in (1, 2)]
+        self.assertEqual(names[0], [*names[1], "ns-3"])
+        alone = contenders(wide, Programs("windlass", None, None), 1)
+        self.assertEqual([one.name for one in alone], ["windlass"])
+
     def test_both_simulators_figures_are_read(self) -> None:
         windlass = {"delivered_segments": 7, "events": 28, "fairness_index": {"whole_run": 0.5}}
         self.assertEqual(read_run(json.dumps(windlass).encode()), Work(7, 0.5, 28))
@@ -115,6 +129,20 @@ class Cases(unittest.TestCase):
                 self.assertIn(target.contender, names)
                 self.assertTrue(target.over is None or target.over in names)
                 self.assertTrue(target.over_case is None or target.over_case in cases)
+
+
+class FirstResult(unittest.TestCase):
+    def test_comments_and_blank_lines_are_not_counted(self) -> None:
+        sources = {
+            "a.cc": "/* of\n two lines */\nint a; // here\n\nint b;\n",
+            "a.py": '"""What\nit does."""\n\nimport os  # here\n',
+            "a.toml": "# first\na = 1\n\nb = 2 # here\n",
+        }
+        with tempfile.TemporaryDirectory() as name:
+            for file, text in sources.items():
+                (Path(name) / file).write_text(text)
+            counts = [lines_of(Path(name) / file) for file in sources]
+        self.assertEqual(counts, [2, 1, 2])
 
 
 class Parts(unittest.TestCase):
