@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a new user waits for: the same two flows written for each simulator, built, and run.
+"""Time to the first result of a new user: two flows written for each simulator, built, and run.
 
 CUBIC beside Reno on 10 Mbit/s for a minute, and the goodput of each. Within each round every
 contender builds and runs once; times are from the command to its last line. Needs what

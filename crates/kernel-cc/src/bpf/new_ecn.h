@@ -44,7 +44,7 @@ struct new_ecn {
 	__u32 held_ssthresh;
 	/* ssthresh while the window was not being cut. */
 	__u32 ssthresh_before;
-	/* What the last cut, or its undoing, made of the kernel's ssthresh. */
+	/* The kernel's ssthresh after the last cut or its undoing. */
 	__u32 asked_ssthresh;
 	/* ACKs with ECN echo. */
 	__u32 echoes;
