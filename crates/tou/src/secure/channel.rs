@@ -248,7 +248,7 @@ impl Receiver {
 
     /// Opens `records` in place, which contain whole records that have just arrived; see
     /// [`Receiver::whole_records`]. Their content is moved to the start of `records`. Returns its
-    /// length, which may be 0. What is behind it has no meaning.
+    /// length, which may be 0. The bytes behind it have no meaning.
     ///
     /// # Errors
     /// As [`Receiver::read`].

@@ -156,7 +156,7 @@ impl Opener {
     }
 
     /// Decrypts the complete record at the end of `bytes`, from `start` on, and moves its content to
-    /// the start of `bytes`. What lies between is overwritten.
+    /// the start of `bytes`. The bytes between are overwritten.
     ///
     /// # Errors
     /// [`Error::Forged`], [`Error::Oversized`] or [`Error::Protocol`]. Then no further record can be
