@@ -288,7 +288,7 @@ impl Shared {
         sender: &mut Sender,
         bytes: &[u8],
         has_checked: bool,
-    ) -> Poll<io::Result<Option<(usize, Result<(), Error>)>>> {
+    ) -> Poll<io::Result<Option<Sealed>>> {
         let mut result = (0, Ok(()));
         let room = InPlace {
             at_least: ROOM_MIN as u64,
@@ -328,6 +328,9 @@ impl Shared {
         error
     }
 }
+
+/// The bytes that were sealed, and why no more were.
+type Sealed = (usize, Result<(), Error>);
 
 /// Why bytes cannot be read.
 enum Stop {
