@@ -46,6 +46,16 @@ class Rows(unittest.TestCase):
         self.assertAlmostEqual(ratios["off", "quinn"]["cpu_ratio"], 0.5)
         self.assertNotIn("goodput_ratio", ratios["on", "tou"])
 
+    def test_tls_is_compared_with_encrypted_tou(self) -> None:
+        rates = {"tou": 20, "tou-tls": 12, "tls-ring": 16, "tou-tls-beside": 6, "tou-beside": 10}
+        made = [tou.row("on", name, transfers(rate)) for name, rate in rates.items()]
+        tou.add_ratios(made)
+        ratios = {row["program"]: row.get("goodput_ratio") for row in made}
+        self.assertEqual(ratios["tls-ring"], 0.75)
+        self.assertEqual((ratios["tou-beside"], ratios["tou-tls-beside"]), (2, 2))
+        (check,) = [one for one in tou.checks(made) if one["peer"] == "tls-ring"]
+        self.assertEqual((check["value"], check["met"]), (0.75, True))
+
     def test_a_target_may_be_over_a_peer_in_the_other_setting(self) -> None:
         found = {(one["offloads"], one["peer"]): one for one in tou.checks(rows())}
         over_tcp = found["on", "tcp-reno"]

@@ -14,13 +14,23 @@ import statistics
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from subprocess import CalledProcessError
 
 import table
 import tou_many
 from process import BenchError
 from summary import spread
-from tou_programs import PROGRAMS, Hosts, Program, build, hosts, require_machine, run_pair
+from tou_programs import (
+    PROGRAMS,
+    Hosts,
+    Program,
+    build,
+    hosts,
+    require_machine,
+    run_pair,
+    tou_programs,
+)
 
 SETTINGS = {"on": True, "off": False}
 # With more than that at the start, others use the cores too.
@@ -52,6 +62,8 @@ TARGETS = (
     Target("on", "tcp-cubic", 0.55),
     Target("on", "udp", 0.6),
     Target("on", "quinn", 1.5, program="tou-tls"),
+    Target("on", "tls-aws-lc", 0.7, program="tou-tls"),
+    Target("on", "tls-ring", 0.7, program="tou-tls"),
     Target("off", "quinn", 1.6),
     Target("off", "udp", 0.75),
     Target("on", "usrsctp", 10),
@@ -140,10 +152,16 @@ def cpu(row: dict) -> float:
     return row["sender_cpu_s_per_gb"] + row["receiver_cpu_s_per_gb"]
 
 
+def own_program(peer: str) -> str:
+    """The program of ToU that a peer is compared with: with encryption for TLS."""
+    return "tou-tls" if peer.startswith(("tls-", "tou-tls")) else "tou"
+
+
 def add_ratios(rows: list[dict]) -> None:
     """ToU's medians over those of each row in the same setting."""
     for one in rows:
-        tou = find(rows, one["offloads"], "tou")
+        own = "tou" if one["program"] == "tou-tls" else own_program(one["program"])
+        tou = find(rows, one["offloads"], own)
         if tou is not None and tou is not one:
             one["goodput_ratio"] = tou["gbit_per_s"]["median"] / one["gbit_per_s"]["median"]
             one["cpu_ratio"] = cpu(tou) / cpu(one)
@@ -204,7 +222,7 @@ def losses(rows: list[dict]) -> list[str]:
         f"ToU lost segments, offloads {row['offloads']}: {row['sent_again']} sent again, "
         f"{row['rcvbuf_errors']} found the receiver's socket full"
         for row in rows
-        if row["program"] in ("tou", "tou-tls") and (row["sent_again"] or row["rcvbuf_errors"])
+        if row["program"].startswith("tou") and (row["sent_again"] or row["rcvbuf_errors"])
     ]
 
 
@@ -221,9 +239,18 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="runs of each (5)")
     parser.add_argument("--seconds", type=float, default=4, help="of each run (4)")
     parser.add_argument("--only", metavar="PROGRAM,...", help=f"of {','.join(PROGRAMS)}")
+    parser.add_argument(
+        "--beside",
+        type=Path,
+        metavar="BULK",
+        help="another build of the example bulk, as tou-beside and tou-tls-beside",
+    )
     parser.add_argument("--connections", action="store_true", help="measure many, not one")
     parser.add_argument("--json", action="store_true", help="print one JSON object, not a table")
     chosen = parser.parse_args()
+    if chosen.beside:
+        beside = tou_programs(chosen.beside.resolve(), "-beside")
+        PROGRAMS.update({program.name: program for program in beside})
     chosen.only = chosen.only.split(",") if chosen.only else list(PROGRAMS)
     unknown = [name for name in chosen.only if name not in PROGRAMS]
     if unknown:

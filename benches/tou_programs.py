@@ -48,24 +48,26 @@ def _rust_peer(name: str, word: str) -> Program:
     return Program(name, (*own, "receive", address), (*own, "send", address))
 
 
+def tou_programs(bulk: Path, suffix: str = "") -> list[Program]:
+    """A build of `crates/tou/examples/bulk.rs`: without encryption, and with it."""
+    address, buffer = f"{RECEIVER}:{UDP_PORT}", str(TOU_BUFFER_KIB)
+    receive = (str(bulk), "receive", address, buffer)
+    send = (str(bulk), "send", address, buffer)
+    return [
+        Program(f"tou{suffix}", receive, send),
+        Program(f"tou-tls{suffix}", (*receive, "--secure"), send, ("--secure",)),
+    ]
+
+
 def _known() -> list[Program]:
-    bulk, address = str(EXAMPLES / "bulk"), f"{RECEIVER}:{UDP_PORT}"
     sctp = (str(C_PEER), RECEIVER, str(UDP_PORT))
     return [
-        Program(
-            "tou",
-            (bulk, "receive", address, str(TOU_BUFFER_KIB)),
-            (bulk, "send", address, str(TOU_BUFFER_KIB)),
-        ),
-        Program(
-            "tou-tls",
-            (bulk, "receive", address, str(TOU_BUFFER_KIB), "--secure"),
-            (bulk, "send", address, str(TOU_BUFFER_KIB)),
-            ("--secure",),
-        ),
+        *tou_programs(EXAMPLES / "bulk"),
         _rust_peer("udp", "udp"),
         _rust_peer("tcp-reno", "tcp:reno"),
         _rust_peer("tcp-cubic", "tcp:cubic"),
+        _rust_peer("tls-aws-lc", "tls:aws-lc"),
+        _rust_peer("tls-ring", "tls:ring"),
         _rust_peer("quinn", "quinn"),
         Program("usrsctp", (sctp[0], "receive", *sctp[1:]), (sctp[0], "send", *sctp[1:])),
     ]

@@ -1,5 +1,6 @@
 //! One bulk stream of another transport: `tou-peers PEER receive ADDRESS` and
-//! `tou-peers PEER send ADDRESS SECONDS`, where PEER is `tcp:CONTROLLER`, `udp` or `quinn`.
+//! `tou-peers PEER send ADDRESS SECONDS`, where PEER is `tcp:CONTROLLER`, `tls:aws-lc`,
+//! `tls:ring`, `udp` or `quinn`.
 //!
 //! A receiver prints `ready` when it can be reached and, at the end, bytes and the seconds between
 //! the first and the last of them; a sender the segments that it retransmitted. Both as JSON. The
@@ -7,7 +8,9 @@
 
 mod quic;
 mod tcp;
+mod tls;
 mod udp;
+mod verifier;
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -35,7 +38,10 @@ fn receive(peer: &str, address: SocketAddr) -> Result<()> {
     let received = match peer {
         "udp" => udp::receive(address)?,
         "quinn" => quic::receive(address)?,
-        _ => tcp::receive(controller(peer)?, address)?,
+        _ => match peer.strip_prefix("tls:") {
+            Some(provider) => tls::receive(provider, address)?,
+            None => tcp::receive(controller(peer)?, address)?,
+        },
     };
     let seconds = received.last.duration_since(received.first).as_secs_f64();
     println!("{{\"bytes\": {}, \"seconds\": {seconds}}}", received.bytes);
@@ -46,7 +52,10 @@ fn send(peer: &str, address: SocketAddr, time: Duration) -> Result<()> {
     let lost = match peer {
         "udp" => udp::send(address, time)?,
         "quinn" => quic::send(address, time)?,
-        _ => tcp::send(controller(peer)?, address, time)?,
+        _ => match peer.strip_prefix("tls:") {
+            Some(provider) => tls::send(provider, address, time)?,
+            None => tcp::send(controller(peer)?, address, time)?,
+        },
     };
     let lost = lost.map_or("null".into(), |lost| lost.to_string());
     println!("{{\"retransmitted\": {lost}}}");

@@ -1,11 +1,12 @@
 //! QUIC by quinn: CUBIC, AES-128-GCM or what ring has, windows of 64 MiB, datagrams as large as
 //! Ethernet takes them.
 
+use crate::verifier::Anyone;
 use crate::{BLOCK, Received, Result, ready};
 use bytes::Bytes;
 use quinn::congestion::CubicConfig;
 use quinn::crypto::rustls::QuicClientConfig;
-use quinn::rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use quinn::rustls::pki_types::PrivatePkcs8KeyDer;
 use quinn::{
     ClientConfig, Endpoint, EndpointConfig, ServerConfig, TokioRuntime, TransportConfig, VarInt,
 };
@@ -90,53 +91,4 @@ pub(crate) fn send(peer: SocketAddr, time: Duration) -> Result<Option<u64>> {
         connection.closed().await;
         Ok(Some(connection.stats().path.lost_packets))
     })
-}
-
-/// Takes any certificate: the receiver makes one for each run.
-#[derive(Debug)]
-struct Anyone(Arc<rustls::crypto::CryptoProvider>);
-
-mod verifier {
-    use super::{Anyone, CertificateDer};
-    use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-    use rustls::crypto::{verify_tls12_signature, verify_tls13_signature};
-    use rustls::pki_types::{ServerName, UnixTime};
-    use rustls::{DigitallySignedStruct, Error, SignatureScheme};
-
-    impl ServerCertVerifier for Anyone {
-        fn verify_server_cert(
-            &self,
-            _: &CertificateDer<'_>,
-            _: &[CertificateDer<'_>],
-            _: &ServerName<'_>,
-            _: &[u8],
-            _: UnixTime,
-        ) -> Result<ServerCertVerified, Error> {
-            Ok(ServerCertVerified::assertion())
-        }
-
-        fn verify_tls12_signature(
-            &self,
-            message: &[u8],
-            certificate: &CertificateDer<'_>,
-            signature: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            let known = &self.0.signature_verification_algorithms;
-            verify_tls12_signature(message, certificate, signature, known)
-        }
-
-        fn verify_tls13_signature(
-            &self,
-            message: &[u8],
-            certificate: &CertificateDer<'_>,
-            signature: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            let known = &self.0.signature_verification_algorithms;
-            verify_tls13_signature(message, certificate, signature, known)
-        }
-
-        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-            self.0.signature_verification_algorithms.supported_schemes()
-        }
-    }
 }

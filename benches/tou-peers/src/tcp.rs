@@ -12,10 +12,23 @@ fn socket(controller: &str, address: SocketAddr) -> Result<Socket> {
     Ok(socket)
 }
 
-pub(crate) fn receive(controller: &str, address: SocketAddr) -> Result<Received> {
+/// A socket that listens at `address`.
+pub(crate) fn listen(controller: &str, address: SocketAddr) -> Result<Socket> {
     let listener = socket(controller, address)?;
     listener.bind(&address.into())?;
     listener.listen(1)?;
+    Ok(listener)
+}
+
+/// A connection to `address`.
+pub(crate) fn connect(controller: &str, address: SocketAddr) -> Result<Socket> {
+    let stream = socket(controller, address)?;
+    stream.connect(&address.into())?;
+    Ok(stream)
+}
+
+pub(crate) fn receive(controller: &str, address: SocketAddr) -> Result<Received> {
+    let listener = listen(controller, address)?;
     ready();
     let (mut stream, _) = listener.accept()?;
     let mut block = vec![0; BLOCK];
@@ -30,8 +43,7 @@ pub(crate) fn receive(controller: &str, address: SocketAddr) -> Result<Received>
 
 /// The kernel counts what it sends again for its whole namespace.
 pub(crate) fn send(controller: &str, address: SocketAddr, time: Duration) -> Result<Option<u64>> {
-    let mut stream = socket(controller, address)?;
-    stream.connect(&address.into())?;
+    let mut stream = connect(controller, address)?;
     let block = vec![7; BLOCK];
     let start = Instant::now();
     while start.elapsed() < time {

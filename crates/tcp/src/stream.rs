@@ -49,6 +49,28 @@ impl Stream {
         Ok(taken)
     }
 
+    /// Appends to the outgoing stream what `fill` puts into the send buffer itself, without a copy.
+    /// `fill` gets room for `most` bytes, or for as many as fit, in two pieces: the buffer is a ring.
+    /// It returns how many bytes it has filled from the start. Returns that number.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] after the stream was closed, or when the connection is over.
+    pub fn write_in_place(
+        &mut self,
+        most: usize,
+        fill: impl FnOnce([&mut [u8]; 2]) -> usize,
+    ) -> Result<usize, Error> {
+        if !self.connection.can_write() {
+            return Err(Error::Closed);
+        }
+        let offset = self.connection.bytes_written();
+        let room = (most as u64).min(self.connection.writable()) as usize;
+        let filled = fill(self.outgoing.reserve(self.connection.bytes_acked(), offset, room));
+        let taken = self.connection.write(filled.min(room) as u64)?;
+        self.outgoing.end = offset + taken;
+        Ok(taken as usize)
+    }
+
     /// Reads up to `buffer.len()` bytes; returns how many, 0 if none are readable now.
     ///
     /// # Errors
@@ -172,6 +194,16 @@ impl Ring {
         self.put(offset, bytes);
     }
 
+    /// Room for `len` bytes at `offset`, where nothing is stored yet, in two pieces. Bytes before
+    /// `needed_from` may be overwritten.
+    fn reserve(&mut self, needed_from: u64, offset: u64, len: usize) -> [&mut [u8]; 2] {
+        self.make_room(needed_from, (offset + len as u64).saturating_sub(needed_from));
+        let [a, b] = self.ranges(offset, len);
+        // The second piece, where there is one, begins at the start of the ring.
+        let (front, back) = self.bytes.split_at_mut(a.start);
+        [&mut back[..a.len()], &mut front[b]]
+    }
+
     /// The size of the ring when it has to hold `len` bytes.
     fn size_for(&self, len: u64) -> u64 {
         let size = self.bytes.len() as u64;
@@ -283,6 +315,46 @@ mod tests {
         }
         assert_eq!(read.len(), data.len());
         assert!(read == data);
+    }
+
+    #[test]
+    fn bytes_written_in_place_are_those_of_ordinary_writes() {
+        let factory = Profile::Linux.controller("cubic").expect("known");
+        let config = Profile::Linux.config(700, factory).with(|c| c.buffers.send = 3000);
+        let mut now = Time::ZERO;
+        let mut a = Stream::new(Connection::connect(config.clone(), now, SeqNumber(5)));
+        let mut b = Stream::new(Connection::listen(config, SeqNumber(9)));
+        let data: Vec<u8> = (0..50_000u32).map(|i| (i * 7 % 251) as u8).collect();
+        let (mut written, mut read, mut turns) = (0, Vec::new(), 0);
+        while read.len() < data.len() && turns < 10_000 {
+            (now, turns) = (now + Span::from_millis(10), turns + 1);
+            let rest = &data[written..];
+            // Sometimes less is filled than there is room, and every third write is an ordinary one.
+            written += match turns % 3 {
+                0 => a.write(&rest[..rest.len().min(99)]),
+                _ => a.write_in_place(rest.len(), |[first, second]| {
+                    let (x, y) = (first.len(), second.len() / (1 + turns % 2));
+                    first.copy_from_slice(&rest[..x]);
+                    second[..y].copy_from_slice(&rest[x..x + y]);
+                    x + y
+                }),
+            }
+            .expect("open");
+            let mut wire = Wire::new();
+            pump(&mut a, now, &mut wire);
+            for (segment, payload) in wire.drain(..) {
+                b.handle_segment(now, &segment, &payload, Ecn::NotEct, &mut ());
+            }
+            read.extend(b.peek().concat());
+            b.consume(usize::MAX).expect("open");
+            pump(&mut b, now, &mut wire);
+            for (segment, payload) in wire.drain(..) {
+                a.handle_segment(now, &segment, &payload, Ecn::NotEct, &mut ());
+            }
+        }
+        assert!(read == data);
+        a.connection_mut().close(now);
+        assert_eq!(a.write_in_place(1, |_| 1), Err(Error::Closed));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use session::{SESSION_COOKIE, SESSION_PREFIX_LEN};
 
 use std::fmt;
 use std::net::SocketAddr;
-use windlass_tcp::segment::wire::{emit_options, parse_options};
+use windlass_tcp::segment::wire::{emit_options, parse_options_into};
 
 pub use windlass_tcp::segment::wire::WireError;
 pub use windlass_tcp::{Flags, Options, SackBlocks, Segment, SeqNumber, Timestamps};
@@ -101,12 +101,28 @@ impl std::error::Error for ParseError {}
 /// [`ParseError`] if the datagram is not a valid segment of this version.
 #[inline]
 pub fn parse(datagram: &[u8]) -> Result<(Segment, usize), ParseError> {
+    let mut segment = Segment::default();
+    let payload_at = parse_into(datagram, &mut segment)?;
+    Ok((segment, payload_at))
+}
+
+/// As [`parse`], into `segment`, which is a default one. Returns the offset of the payload. After an
+/// error the value of `segment` has no meaning.
+///
+/// A copy of a segment that has just been parsed reads larger pieces than were written. The processor
+/// then waits for all writes before it, such as those of the last payload.
+///
+/// # Errors
+///
+/// As [`parse`].
+#[inline]
+pub fn parse_into(datagram: &[u8], segment: &mut Segment) -> Result<usize, ParseError> {
     let fixed: &[u8; MIN_HEADER_LEN] =
         datagram.first_chunk().ok_or(ParseError::Header(WireError::Truncated))?;
     if be32(fixed, 4) != COOKIE {
         return Err(ParseError::Cookie);
     }
-    parse_fields(datagram)
+    parse_fields(datagram, segment)
 }
 
 /// Parses the segment in a session's datagram. The offset of the payload counts from the datagram's
@@ -122,12 +138,13 @@ pub fn parse_session(datagram: &[u8]) -> Result<(SessionPeer, Segment, usize), P
     }
     let truncated = ParseError::Header(WireError::Truncated);
     let peer = SessionPeer::of_datagram(datagram).ok_or(truncated)?;
-    let (segment, payload_at) = parse_fields(&datagram[SESSION_PREFIX_LEN..])?;
+    let mut segment = Segment::default();
+    let payload_at = parse_fields(&datagram[SESSION_PREFIX_LEN..], &mut segment)?;
     Ok((peer, segment, SESSION_PREFIX_LEN + payload_at))
 }
 
 /// Parses everything but the cookie.
-fn parse_fields(datagram: &[u8]) -> Result<(Segment, usize), ParseError> {
+fn parse_fields(datagram: &[u8], segment: &mut Segment) -> Result<usize, ParseError> {
     let fixed: &[u8; MIN_HEADER_LEN] =
         datagram.first_chunk().ok_or(ParseError::Header(WireError::Truncated))?;
     let header_flags = flags_from_wire(fixed[13]);
@@ -144,17 +161,14 @@ fn parse_fields(datagram: &[u8]) -> Result<(Segment, usize), ParseError> {
     let options = datagram.get(MIN_HEADER_LEN..header_len);
     let options = options.ok_or(ParseError::Header(WireError::Truncated))?;
     let payload_len = datagram.len() - header_len;
-    let parsed = parse_options(options).map_err(ParseError::Header)?;
-    let segment = Segment {
-        seq: SeqNumber(be32(fixed, 0)),
-        ack: SeqNumber(be32(fixed, 8)),
-        flags: if is_syn { accecn::flags_of_syn(header_flags, options) } else { header_flags },
-        window: u16::from_be_bytes([fixed[14], fixed[15]]),
-        options: parsed,
-        payload_len: u32::try_from(payload_len)
-            .map_err(|_| ParseError::Header(WireError::TooLong))?,
-    };
-    Ok((segment, header_len))
+    parse_options_into(options, &mut segment.options).map_err(ParseError::Header)?;
+    segment.seq = SeqNumber(be32(fixed, 0));
+    segment.ack = SeqNumber(be32(fixed, 8));
+    segment.flags = if is_syn { accecn::flags_of_syn(header_flags, options) } else { header_flags };
+    segment.window = u16::from_be_bytes([fixed[14], fixed[15]]);
+    segment.payload_len =
+        u32::try_from(payload_len).map_err(|_| ParseError::Header(WireError::TooLong))?;
+    Ok(header_len)
 }
 
 /// Writes the segment's header to the beginning of `out`. Returns its length in bytes: 16 plus

@@ -6,6 +6,8 @@ use crate::{Info, Ready};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Shutdown, SocketAddr, SocketAddrV6};
 use std::sync::OnceLock;
+#[cfg(feature = "secure")]
+use std::task::ready;
 use std::task::{Poll, Waker};
 use windlass_base::Distribution;
 use windlass_tcp::stream::Stream;
@@ -20,13 +22,15 @@ pub(crate) struct Handle {
     local: OnceLock<IpAddr>,
 }
 
-/// Result of [`Handle::poll_room`].
+/// The room that [`Handle::poll_write_in_place`] asks for.
 #[cfg(feature = "secure")]
-pub(crate) struct Room {
-    /// Bytes that the send buffer can take.
-    pub(crate) bytes: u64,
-    /// Bytes have arrived that were not read yet.
-    pub(crate) has_input: bool,
+pub(crate) struct InPlace {
+    /// Bytes without which nothing is written.
+    pub(crate) at_least: u64,
+    /// Bytes that can be used.
+    pub(crate) most: usize,
+    /// Write nothing if bytes have arrived that were not read yet.
+    pub(crate) unless_input: bool,
 }
 
 impl Drop for Handle {
@@ -151,25 +155,76 @@ impl Handle {
 
     /// Ready when the send buffer has room for `at_least` bytes.
     #[cfg(feature = "secure")]
-    pub(crate) fn poll_room(&self, waker: Option<&Waker>, at_least: u64) -> Poll<io::Result<Room>> {
-        self.port.with(|state, _| {
-            let stream = state.endpoint.stream_mut(self.id);
-            let open = stream.filter(|stream| stream.connection().can_write());
-            let Some(stream) = open else {
-                let error = self.take_error(state);
-                return Poll::Ready(Err(error.unwrap_or_else(|| ErrorKind::BrokenPipe.into())));
-            };
-            let connection = stream.connection_mut();
-            let bytes = connection.writable();
-            if bytes < at_least {
-                connection.request_room();
-                return self.wait(state, true, waker);
+    pub(crate) fn poll_room(&self, waker: Option<&Waker>, at_least: u64) -> Poll<io::Result<()>> {
+        self.port.with(|state, _| self.find_room(state, waker, at_least).map_ok(|_| ()))
+    }
+
+    /// Ready with the stream when its send buffer has room for `at_least` bytes.
+    #[cfg(feature = "secure")]
+    fn find_room<'a>(
+        &self,
+        state: &'a mut PortState,
+        waker: Option<&Waker>,
+        at_least: u64,
+    ) -> Poll<io::Result<&'a mut Stream>> {
+        let stream = state.endpoint.stream_mut(self.id);
+        let room = stream.filter(|stream| stream.connection().can_write()).map(|stream| {
+            let room = stream.connection().writable();
+            if room < at_least {
+                stream.connection_mut().request_room();
             }
-            Poll::Ready(Ok(Room { bytes, has_input: connection.readable() > 0 }))
+            room
+        });
+        match room {
+            Some(room) if room < at_least => self.wait(state, true, waker),
+            Some(_) => Poll::Ready(state.endpoint.stream_mut(self.id).ok_or_else(gone)),
+            None => {
+                let error = self.take_error(state);
+                Poll::Ready(Err(error.unwrap_or_else(|| ErrorKind::BrokenPipe.into())))
+            }
+        }
+    }
+
+    /// Ready when `fill` has put bytes into the send buffer itself; see [`Stream::write_in_place`].
+    /// False if nothing was written because of [`InPlace::unless_input`].
+    #[cfg(feature = "secure")]
+    pub(crate) fn poll_write_in_place(
+        &self,
+        waker: Option<&Waker>,
+        room: InPlace,
+        fill: impl FnOnce([&mut [u8]; 2]) -> usize,
+    ) -> Poll<io::Result<bool>> {
+        let mut was_written = true;
+        let written = self.port.write(|state| {
+            let stream = ready!(self.find_room(state, waker, room.at_least))?;
+            if room.unless_input && stream.connection().readable() > 0 {
+                was_written = false;
+                return Poll::Ready(Ok(0));
+            }
+            let written = stream.write_in_place(room.most, fill);
+            Poll::Ready(written.map_err(|_| ErrorKind::BrokenPipe.into()))
+        });
+        written.map_ok(|_| was_written)
+    }
+
+    /// Reads as many bytes as `choose` wants of those that are readable, in two pieces. 0 at the end
+    /// of the stream too.
+    #[cfg(feature = "secure")]
+    pub(crate) fn read_some(
+        &self,
+        buffer: &mut [u8],
+        choose: impl FnOnce([&[u8]; 2]) -> usize,
+    ) -> usize {
+        self.port.with(|state, _| {
+            let closed = state.endpoint.data_mut(self.id).is_none_or(|data| data.reading_closed);
+            let stream = state.endpoint.stream_mut(self.id).filter(|_| !closed);
+            let Some(stream) = stream else { return 0 };
+            let len = choose(stream.peek());
+            stream.read(&mut buffer[..len]).unwrap_or(0)
         })
     }
 
-    /// Writes all of `bytes`, for which [`Handle::poll_room`] has found room. The endpoint may have
+    /// Writes all of `bytes`, for which the caller knows that there is room. The endpoint may have
     /// become short of memory since, but these bytes belong to what the caller has accepted.
     #[cfg(feature = "secure")]
     pub(crate) fn write_reserved(&self, bytes: &[u8]) -> io::Result<()> {

@@ -93,6 +93,40 @@ fn threads_read_and_write_at_the_same_time() {
     }
 }
 
+/// Reads with room for a record open it there, others in memory of the stream; a receive buffer may be
+/// smaller than a record.
+#[test]
+fn reads_of_any_size_alternate() {
+    let tiny = Options { receive_buffer: 8 << 10, ..small() };
+    for options in [Options::default(), small(), tiny] {
+        let (client, server) = pair_with(&options);
+        let data = pattern(4_000_000);
+        let arrived = thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut rest = &data[..];
+                for len in [1, 70_000, 100, 300_000, 16_384, 40_000].into_iter().cycle() {
+                    let (part, after) = rest.split_at(rest.len().min(len));
+                    (&client).write_all(part).expect("open");
+                    rest = after;
+                    if rest.is_empty() {
+                        break;
+                    }
+                }
+                client.shutdown(Shutdown::Write).expect("open");
+            });
+            let (mut arrived, mut buffer) = (Vec::new(), vec![0; 256 << 10]);
+            for room in [256 << 10, 20_000, 1000, 256 << 10, 16_406, 16_405].into_iter().cycle() {
+                match (&server).read(&mut buffer[..room]).expect("an end in order") {
+                    0 => break,
+                    len => arrived.extend_from_slice(&buffer[..len]),
+                }
+            }
+            arrived
+        });
+        assert!(arrived == data);
+    }
+}
+
 #[test]
 fn one_direction_stays_open_after_the_other_has_ended() {
     let (client, server) = pair();

@@ -30,12 +30,13 @@ impl<Data: Default> Endpoint<Data> {
     fn handle_datagram(&mut self, now: Time, addresses: Addresses, ecn: Ecn, datagram: &[u8]) {
         self.counters.received += 1;
         match wire::kind(datagram) {
-            Kind::Segment => match wire::parse(datagram) {
-                Ok((segment, at)) => {
-                    self.handle_segment(now, addresses, ecn, &segment, &datagram[at..]);
+            Kind::Segment => {
+                let mut segment = Segment::default();
+                match wire::parse_into(datagram, &mut segment) {
+                    Ok(at) => self.handle_segment(now, addresses, ecn, &segment, &datagram[at..]),
+                    Err(_) => self.counters.malformed += 1,
                 }
-                Err(_) => self.counters.malformed += 1,
-            },
+            }
             Kind::Session => match wire::parse_session(datagram) {
                 Ok((peer, segment, at)) => {
                     let addresses = peer.address().into();

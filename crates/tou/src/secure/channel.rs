@@ -2,6 +2,7 @@
 
 use super::Error;
 use super::keys::KeySchedule;
+use super::output::Output;
 use super::record::{
     ALERT, APPLICATION_DATA, HANDSHAKE, HEADER_LEN, OVERHEAD, Opener, PAYLOAD_MAX, RECORD_MAX,
     Sealer, parse_header,
@@ -17,6 +18,11 @@ use windlass_identity::PublicKey;
 const RESERVE: usize = 64;
 /// The least room, in bytes of the stream below, that [`Sender::seal`] can use.
 pub(super) const ROOM_MIN: usize = RESERVE + OVERHEAD + 1;
+/// Bytes of records beside their payload that [`Sender::seal_to`] may need for `bytes` of payload.
+pub(super) const fn overhead_of(bytes: usize) -> usize {
+    RESERVE + bytes.div_ceil(PAYLOAD_MAX) * OVERHEAD
+}
+
 /// The largest input buffer: whole records, so that a bulk stream leaves no part of one behind.
 const INPUT_MAX: usize = 4 * RECORD_MAX;
 /// The input buffer of a stream with little data.
@@ -84,24 +90,31 @@ impl Sender {
     ///
     /// # Errors
     /// [`Error::Protocol`] if no further keys can be derived.
-    pub fn seal(
+    pub fn seal(&mut self, bytes: &[u8], room: usize, out: &mut Vec<u8>) -> Result<usize, Error> {
+        let (taken, sealed) = self.seal_to(bytes, room, out);
+        sealed.map(|()| taken)
+    }
+
+    /// As [`Sender::seal`], to any output. Also returns the number of bytes taken before an error.
+    pub(super) fn seal_to(
         &mut self,
         bytes: &[u8],
         mut room: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<usize, Error> {
+        out: &mut impl Output,
+    ) -> (usize, Result<(), Error>) {
         let mut taken = 0;
         while taken < bytes.len() && room >= ROOM_MIN && !self.is_closed {
-            let start = out.len();
-            self.update_key_if_due(out)?;
             // RFC 8446, section 5.1: a record holds 2^14 bytes at most.
             let most = PAYLOAD_MAX.min(room - RESERVE - OVERHEAD);
             let payload = &bytes[taken..][..most.min(bytes.len() - taken)];
-            self.sealer.seal(APPLICATION_DATA, payload, out);
+            let update = match self.update_key_if_due(out) {
+                Ok(len) => len,
+                Err(error) => return (taken, Err(error)),
+            };
+            room -= update + out.seal(&mut self.sealer, APPLICATION_DATA, payload);
             taken += payload.len();
-            room -= (out.len() - start).min(room);
         }
-        Ok(taken)
+        (taken, Ok(()))
     }
 
     /// Appends close_notify to `out`, the end of this direction. It fits into the room that
@@ -135,15 +148,16 @@ impl Sender {
     }
 
     /// Replaces the key if the peer has asked for it, or after as many records as one key may seal
-    /// (RFC 8446, section 5.5).
-    fn update_key_if_due(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
+    /// (RFC 8446, section 5.5). Returns the bytes that this adds to `out`.
+    fn update_key_if_due(&mut self, out: &mut impl Output) -> Result<usize, Error> {
         let requested = self.shared.update_requested.swap(false, Ordering::Relaxed);
-        if requested || self.sealer.records() >= self.record_limit {
-            // RFC 8446, section 4.6.3: the KeyUpdate is the last record with the old key.
-            self.sealer.seal(HANDSHAKE, &OWN_KEY_UPDATE, out);
-            self.sealer = self.shared.with_keys(KeySchedule::next_sealer)?;
+        if !requested && self.sealer.records() < self.record_limit {
+            return Ok(0);
         }
-        Ok(())
+        // RFC 8446, section 4.6.3: the KeyUpdate is the last record with the old key.
+        let len = out.seal(&mut self.sealer, HANDSHAKE, &OWN_KEY_UPDATE);
+        self.sealer = self.shared.with_keys(KeySchedule::next_sealer)?;
+        Ok(len)
     }
 }
 
@@ -220,6 +234,69 @@ impl Receiver {
         &mut self.input[self.arrived.end..]
     }
 
+    /// As [`Receiver::space`], but room for the rest of the record that has arrived in part, and for
+    /// no byte of the next one.
+    pub(super) fn space_in_record(&mut self) -> &mut [u8] {
+        let arrived = &self.input[self.arrived.clone()];
+        // A malformed header is reported when the record is opened.
+        let record = parse_header(arrived).ok().flatten().map_or(HEADER_LEN, |(_, len)| len);
+        let missing = record.saturating_sub(arrived.len()).max(1);
+        let space = self.space();
+        let len = missing.min(space.len());
+        &mut space[..len]
+    }
+
+    /// Opens `records` in place, which contain whole records that have just arrived; see
+    /// [`Receiver::whole_records`]. Their content is moved to the start of `records`. Returns its
+    /// length, which may be 0. The bytes behind it have no meaning.
+    ///
+    /// # Errors
+    /// As [`Receiver::read`].
+    ///
+    /// # Panics
+    /// If the receiver is not [empty](Receiver::is_empty).
+    pub fn open_in_place(&mut self, records: &mut [u8]) -> Result<usize, Error> {
+        assert!(self.is_empty(), "earlier bytes are read first");
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        let (mut end, mut start) = (0, 0);
+        while start < records.len() && !self.is_ended {
+            match self.open_at(&mut records[end..], start - end) {
+                Ok((len, record_end)) => (end, start) = (end + len, end + record_end),
+                // The next call returns the error.
+                Err(error) if end > 0 => {
+                    self.fault = Some(error);
+                    break;
+                }
+                Err(error) => {
+                    self.fault = Some(error.clone());
+                    return Err(error);
+                }
+            }
+        }
+        Ok(end)
+    }
+
+    /// Bytes of the whole records at the start of `arrived`, the readable bytes of a ring; at most
+    /// `most`. A record with a malformed header does not count.
+    pub fn whole_records(arrived: [&[u8]; 2], most: usize) -> usize {
+        let most = most.min(arrived[0].len() + arrived[1].len());
+        let mut end = 0;
+        while let Some(header) = header_at(arrived, end)
+            && let Ok(Some((_, len))) = parse_header(&header)
+            && end + len <= most
+        {
+            end += len;
+        }
+        end
+    }
+
+    /// Whether the receiver itself has no bytes, neither to open nor to read.
+    pub fn is_empty(&self) -> bool {
+        self.arrived.is_empty() && self.plain.is_empty()
+    }
+
     /// The first `len` bytes of [`Receiver::space`] were filled.
     pub fn filled(&mut self, len: usize) {
         assert!(len <= self.input.len() - self.arrived.end);
@@ -228,7 +305,7 @@ impl Receiver {
 
     /// Frees the buffer of a stream that has nothing to open or to read now.
     pub(super) fn release_buffer(&mut self) {
-        if self.arrived.is_empty() && self.plain.is_empty() && self.input.len() > INPUT_MIN {
+        if self.is_empty() && self.input.len() > INPUT_MIN {
             self.input = Vec::new();
             (self.arrived, self.plain) = (0..0, 0..0);
         }
@@ -255,22 +332,44 @@ impl Receiver {
         let Some((_, len)) = parse_header(records)?.filter(|(_, len)| *len <= records.len()) else {
             return Ok(false);
         };
-        let opened = self.opener.open(&mut records[..len])?;
-        let start = self.arrived.start + HEADER_LEN;
-        let content = start..start + opened.len;
+        let opened = self.opener.open(&mut records[..len], 0)?;
+        let content = self.arrived.start..self.arrived.start + opened.len;
         self.arrived.start += len;
-        match opened.kind {
-            APPLICATION_DATA => self.plain = content,
-            ALERT => self.handle_alert(content)?,
-            HANDSHAKE => self.handle_messages(content)?,
-            _ => return Err(unexpected("a record of an unexpected type")),
+        if opened.kind == APPLICATION_DATA {
+            self.plain = content;
+        } else {
+            let content = self.input[content].to_vec();
+            self.handle_control(opened.kind, &content)?;
         }
         Ok(true)
     }
 
+    /// Opens the record of `bytes` that begins at `start`, and moves the application's bytes to the
+    /// start of `bytes`. Returns their number, and where the record ended.
+    fn open_at(&mut self, bytes: &mut [u8], start: usize) -> Result<(usize, usize), Error> {
+        let record = &bytes[start..];
+        let len = parse_header(record)?.map(|(_, len)| len).filter(|len| *len <= record.len());
+        let end = start + len.ok_or_else(|| unexpected("an incomplete record"))?;
+        let opened = self.opener.open(&mut bytes[..end], start)?;
+        if opened.kind == APPLICATION_DATA {
+            return Ok((opened.len, end));
+        }
+        self.handle_control(opened.kind, &bytes[..opened.len])?;
+        Ok((0, end))
+    }
+
+    /// Handles the content of a record that has no bytes of the application.
+    fn handle_control(&mut self, kind: u8, content: &[u8]) -> Result<(), Error> {
+        match kind {
+            ALERT => self.handle_alert(content),
+            HANDSHAKE => self.handle_messages(content),
+            _ => Err(unexpected("a record of an unexpected type")),
+        }
+    }
+
     /// Data after close_notify is ignored (RFC 8446, section 6.1).
-    fn handle_alert(&mut self, content: Range<usize>) -> Result<(), Error> {
-        let &[_, alert] = &self.input[content] else {
+    fn handle_alert(&mut self, content: &[u8]) -> Result<(), Error> {
+        let &[_, alert] = content else {
             return Err(unexpected("a malformed alert"));
         };
         match AlertDescription::from(alert) {
@@ -284,8 +383,8 @@ impl Receiver {
 
     /// Handles handshake messages. Messages that span records are not accepted: those that may
     /// come now are short.
-    fn handle_messages(&mut self, content: Range<usize>) -> Result<(), Error> {
-        let mut messages = &self.input[content];
+    fn handle_messages(&mut self, content: &[u8]) -> Result<(), Error> {
+        let mut messages = content;
         if messages.is_empty() {
             return Err(unexpected("an empty handshake record"));
         }
@@ -309,6 +408,16 @@ impl Receiver {
         }
         if messages.is_empty() { Ok(()) } else { Err(unexpected("a handshake message in parts")) }
     }
+}
+
+/// The header of the record at `start`, which may be partly in each piece.
+fn header_at([first, second]: [&[u8]; 2], start: usize) -> Option<[u8; HEADER_LEN]> {
+    let mut header = [0; HEADER_LEN];
+    for (i, byte) in header.iter_mut().enumerate() {
+        let at = start + i;
+        *byte = *first.get(at).or_else(|| second.get(at - first.len()))?;
+    }
+    Some(header)
 }
 
 fn unexpected(what: &str) -> Error {

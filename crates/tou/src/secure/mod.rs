@@ -55,6 +55,7 @@ mod handshake;
 mod identity;
 mod keys;
 mod maybe;
+mod output;
 mod record;
 mod shared;
 mod stream;

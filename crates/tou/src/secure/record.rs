@@ -98,23 +98,43 @@ impl Sealer {
 
     /// Appends a record to `out`. `payload` has at most [`PAYLOAD_MAX`] bytes.
     pub(super) fn seal(&mut self, kind: u8, payload: &[u8], out: &mut Vec<u8>) {
-        assert!(payload.len() <= PAYLOAD_MAX);
-        let body = (payload.len() + 1 + TAG_LEN) as u16;
-        let [high, low] = body.to_be_bytes();
-        let header = [APPLICATION_DATA, LEGACY_VERSION[0], LEGACY_VERSION[1], high, low];
-        out.extend_from_slice(&header);
         let start = out.len();
+        out.extend_from_slice(&header_of(payload));
         // RFC 8446, section 5.2: TLSInnerPlaintext is the content and its real type.
         out.extend_from_slice(payload);
         out.push(kind);
+        out.extend_from_slice(&[0; TAG_LEN]);
+        self.encrypt(&mut out[start..]);
+    }
+
+    /// As [`Sealer::seal`], into a `record` of as many bytes as it has.
+    pub(super) fn seal_into(&mut self, kind: u8, payload: &[u8], record: &mut [u8]) {
+        let (header, body) = record.split_at_mut(HEADER_LEN);
+        header.copy_from_slice(&header_of(payload));
+        body[..payload.len()].copy_from_slice(payload);
+        body[payload.len()] = kind;
+        self.encrypt(record);
+    }
+
+    /// Encrypts a record in place and writes its tag.
+    fn encrypt(&mut self, record: &mut [u8]) {
         let nonce = self.0.next_nonce();
-        let tag = self
+        let (header, body) = record.split_at_mut(HEADER_LEN);
+        let (inner, tag) = body.split_at_mut(body.len() - TAG_LEN);
+        let made = self
             .0
             .key
-            .seal_in_place_separate_tag(nonce, Aad::from(header), &mut out[start..])
+            .seal_in_place_separate_tag(nonce, Aad::from(header), inner)
             .expect("a record is shorter than the limit of each cipher");
-        out.extend_from_slice(tag.as_ref());
+        tag.copy_from_slice(made.as_ref());
     }
+}
+
+/// The header of the record that `payload` will be in.
+fn header_of(payload: &[u8]) -> [u8; HEADER_LEN] {
+    assert!(payload.len() <= PAYLOAD_MAX);
+    let [high, low] = ((payload.len() + 1 + TAG_LEN) as u16).to_be_bytes();
+    [APPLICATION_DATA, LEGACY_VERSION[0], LEGACY_VERSION[1], high, low]
 }
 
 /// The contents of a decrypted record.
@@ -122,7 +142,7 @@ impl Sealer {
 pub(super) struct Opened {
     /// The content type.
     pub(super) kind: u8,
-    /// Bytes of content, which begin after the header.
+    /// Bytes of content.
     pub(super) len: usize,
 }
 
@@ -135,14 +155,16 @@ impl Opener {
         Key::new(secrets).map(Opener)
     }
 
-    /// Decrypts `record`, which is complete, in place.
+    /// Decrypts the complete record at the end of `bytes`, from `start` on, and moves its content to
+    /// the start of `bytes`. The bytes between are overwritten.
     ///
     /// # Errors
     /// [`Error::Forged`], [`Error::Oversized`] or [`Error::Protocol`]. Then no further record can be
     /// opened.
-    pub(super) fn open(&mut self, record: &mut [u8]) -> Result<Opened, Error> {
+    pub(super) fn open(&mut self, bytes: &mut [u8], start: usize) -> Result<Opened, Error> {
         let protocol = |what: &str| Error::Protocol(what.into());
-        let Some((header, body)) = record.split_first_chunk_mut::<HEADER_LEN>() else {
+        let header = bytes.get(start..).and_then(|record| record.first_chunk::<HEADER_LEN>());
+        let Some(&header) = header else {
             return Err(protocol("an incomplete record"));
         };
         // After the handshake every record is encrypted, and so shows this type (section 5.2).
@@ -150,7 +172,8 @@ impl Opener {
             return Err(protocol("a record without encryption"));
         }
         let nonce = self.0.next_nonce();
-        let opened = self.0.key.open_in_place(nonce, Aad::from(*header), body);
+        let body = start + HEADER_LEN;
+        let opened = self.0.key.open_within(nonce, Aad::from(header), bytes, body..);
         let inner = opened.map_err(|_| Error::Forged)?;
         // Padding is zeros after the content type (section 5.4).
         let last = inner.iter().rposition(|byte| *byte != 0);

@@ -4,13 +4,13 @@
 //! Locks are taken in the order `handshake`, `receiver`, `sender`. Wakers can run code that takes
 //! them too, so every operation postpones wakes until it has released its locks.
 
-use super::channel::{ROOM_MIN, Receiver, Sender};
+use super::channel::{ROOM_MIN, Receiver, Sender, overhead_of};
+use super::output::Pieces;
 use super::record::RECORD_MAX;
 use super::{Error, Handshake};
 use crate::driver::PostponeWakes;
-use crate::handle::Handle;
+use crate::handle::{Handle, InPlace};
 use crate::{Ready, TouStream};
-use std::cell::Cell;
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -20,13 +20,10 @@ use windlass_identity::PublicKey;
 
 /// The smallest send buffer in bytes. The messages of the handshake must fit.
 const SEND_BUFFER_MIN: u64 = 4096;
-/// Bytes of records that go to the connection in one write.
-const BATCH_MAX: usize = 4 * RECORD_MAX;
-
-thread_local! {
-    /// Memory for records on their way to the connection, which takes all of them at once.
-    static RECORDS: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
+/// The most payload that is sealed at once. The port is locked meanwhile, as for a write without
+/// encryption. Full bursts of datagrams (UDP_SEGMENT) have 64 KB: less would leave a small one
+/// behind after each.
+const BATCH_MAX: usize = 256 << 10;
 
 /// The state of a secured stream.
 pub(super) struct Shared {
@@ -127,6 +124,11 @@ impl Shared {
             self.stream.set_nodelay(nodelay)?;
         }
         Ok(())
+    }
+
+    /// Whether the next write is one of the first two.
+    fn counts_writes(&self) -> bool {
+        self.nagle.writes.load(Ordering::SeqCst) < 2
     }
 
     fn count_write(&self) {
@@ -249,24 +251,56 @@ impl Shared {
         if bytes.is_empty() {
             return Poll::Ready(Ok(0));
         }
-        let room = ready!(self.handle().poll_room(waker, ROOM_MIN as u64));
-        let room = room.map_err(|error| self.lost(error))?;
-        if room.has_input {
-            // The peer may have refused, and a program that only writes would not notice.
-            drop(sender);
-            self.check_input()?;
-            sender = lock(&session.sender);
+        if self.counts_writes() {
+            let room = ready!(self.handle().poll_room(waker, ROOM_MIN as u64));
+            room.map_err(|error| self.lost(error))?;
+            self.count_write();
         }
-        self.count_write();
-        let room = usize::try_from(room.bytes).map_or(BATCH_MAX, |bytes| bytes.min(BATCH_MAX));
-        let mut records = RECORDS.take();
-        records.clear();
-        let sealed = sender.seal(bytes, room, &mut records);
-        let written = self.handle().write_reserved(&records);
-        RECORDS.set(records);
-        drop(sender);
-        written.map_err(|error| self.lost(error))?;
-        Poll::Ready(sealed.map_err(|error| self.fail_session(session, error)))
+        let bytes = &bytes[..bytes.len().min(BATCH_MAX)];
+        let mut has_checked = false;
+        loop {
+            let (taken, sealed) =
+                match ready!(self.poll_seal(waker, &mut sender, bytes, has_checked)) {
+                    Ok(Some(result)) => result,
+                    Ok(None) => {
+                        // The peer may have refused, and a program that only writes would not notice.
+                        drop(sender);
+                        self.check_input()?;
+                        (sender, has_checked) = (lock(&session.sender), true);
+                        continue;
+                    }
+                    Err(error) => return Poll::Ready(Err(self.lost(error))),
+                };
+            drop(sender);
+            return Poll::Ready(match sealed {
+                Ok(()) => Ok(taken),
+                Err(error) => Err(self.fail_session(session, error)),
+            });
+        }
+    }
+
+    /// Seals `bytes` in the send buffer of the connection, as many as fit. Ready with their number,
+    /// and the result of sealing; with `None` if nothing was sealed, because there is input that has
+    /// not been checked.
+    fn poll_seal(
+        &self,
+        waker: Option<&Waker>,
+        sender: &mut Sender,
+        bytes: &[u8],
+        has_checked: bool,
+    ) -> Poll<io::Result<Option<Sealed>>> {
+        let mut result = (0, Ok(()));
+        let room = InPlace {
+            at_least: ROOM_MIN as u64,
+            most: bytes.len() + overhead_of(bytes.len()),
+            unless_input: !has_checked,
+        };
+        let written = self.handle().poll_write_in_place(waker, room, |pieces| {
+            let mut out = Pieces::new(pieces);
+            result = sender.seal_to(bytes, out.len(), &mut out);
+            out.filled()
+        });
+        written.map_ok(|written| written.then_some(result))
     }
 
     pub(super) fn shutdown(&self, how: Shutdown) -> io::Result<()> {
@@ -295,6 +329,9 @@ impl Shared {
     }
 }
 
+/// The bytes that were sealed, and why no more were.
+type Sealed = (usize, Result<(), Error>);
+
 /// Why bytes cannot be read.
 enum Stop {
     /// The stream is broken.
@@ -316,17 +353,74 @@ impl Shared {
         if self.reading_closed.load(Ordering::SeqCst) {
             return Poll::Ready(Ok(0));
         }
-        match ready!(self.poll_prepared(&mut receiver, waker)) {
-            Ok(()) => {}
+        let mut opened = 0;
+        let prepared = match buffer.len() < RECORD_MAX {
+            true => ready!(self.poll_prepared(&mut receiver, waker)),
+            false => ready!(self.poll_opened(&mut receiver, waker, buffer))
+                .map(|taken| opened = taken.unwrap_or(0)),
+        };
+        let result = match prepared {
+            Ok(()) if opened > 0 => Ok(opened),
+            Ok(()) => receiver.read(buffer).map(|taken| taken.unwrap_or(0)),
             Err(Stop::Lost(error)) => return Poll::Ready(Err(error)),
-            Err(Stop::Failed(error)) => {
-                return Poll::Ready(Err(self.fail_session(session, error)));
+            Err(Stop::Failed(error)) => Err(error),
+        };
+        drop(receiver);
+        Poll::Ready(result.map_err(|error| self.fail_session(session, error)))
+    }
+
+    /// As [`Shared::poll_prepared`], for a `buffer` that any record fits into: records that have
+    /// arrived as a whole are opened there. Ready with the number of bytes in `buffer`, or with
+    /// `None` if the receiver has the bytes, or the end.
+    fn poll_opened(
+        &self,
+        receiver: &mut Receiver,
+        waker: Option<&Waker>,
+        buffer: &mut [u8],
+    ) -> Poll<Result<Option<usize>, Stop>> {
+        loop {
+            if receiver.prepare().map_err(Stop::Failed)? {
+                return Poll::Ready(Ok(None));
             }
+            if let Some(failure) = self.failure.get() {
+                return Poll::Ready(Err(Stop::Failed(failure.clone())));
+            }
+            if receiver.is_empty() {
+                let most = buffer.len();
+                let copied = self
+                    .handle()
+                    .read_some(buffer, |readable| Receiver::whole_records(readable, most));
+                if copied > 0 {
+                    match receiver.open_in_place(&mut buffer[..copied]).map_err(Stop::Failed)? {
+                        0 => continue,
+                        len => return Poll::Ready(Ok(Some(len))),
+                    }
+                }
+            }
+            // A part of a record is completed in the receiver, so that the next one is whole again.
+            ready!(self.poll_fill(receiver, waker, Receiver::space_in_record))?;
         }
-        match receiver.read(buffer) {
-            Ok(taken) => Poll::Ready(Ok(taken.unwrap_or(0))),
-            Err(error) => Poll::Ready(Err(self.fail_session(session, error))),
-        }
+    }
+
+    /// Ready when `space` of the receiver has more input.
+    fn poll_fill(
+        &self,
+        receiver: &mut Receiver,
+        waker: Option<&Waker>,
+        space: impl FnOnce(&mut Receiver) -> &mut [u8],
+    ) -> Poll<Result<(), Stop>> {
+        Poll::Ready(match self.handle().poll_read(waker, space(receiver)) {
+            Poll::Ready(Ok(0)) => Err(Stop::Failed(Error::Truncated)),
+            Poll::Ready(Ok(len)) => {
+                receiver.filled(len);
+                Ok(())
+            }
+            Poll::Ready(Err(error)) => Err(Stop::Lost(self.lost(error))),
+            Poll::Pending => {
+                receiver.release_buffer();
+                return Poll::Pending;
+            }
+        })
     }
 
     /// Ready when the receiver has bytes or has ended.
@@ -342,15 +436,7 @@ impl Shared {
             if let Some(failure) = self.failure.get() {
                 return Poll::Ready(Err(Stop::Failed(failure.clone())));
             }
-            match self.handle().poll_read(waker, receiver.space()) {
-                Poll::Ready(Ok(0)) => return Poll::Ready(Err(Stop::Failed(Error::Truncated))),
-                Poll::Ready(Ok(len)) => receiver.filled(len),
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(Stop::Lost(self.lost(error)))),
-                Poll::Pending => {
-                    receiver.release_buffer();
-                    return Poll::Pending;
-                }
-            }
+            ready!(self.poll_fill(receiver, waker, Receiver::space))?;
         }
     }
 

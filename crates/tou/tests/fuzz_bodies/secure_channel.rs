@@ -3,7 +3,9 @@
 //! the one that was written there: what the network changed is an error, never data.
 
 use std::sync::LazyLock;
-use windlass_tou::secure::{Allow, Handshake, Identity, PublicKey, Receiver, SecretKey, Sender};
+use windlass_tou::secure::{
+    Allow, Error, Handshake, Identity, PublicKey, Receiver, SecretKey, Sender,
+};
 
 const STEPS_MAX: usize = 400;
 /// The room that a write has for records.
@@ -143,6 +145,9 @@ impl World<'_> {
             return;
         }
         let mut rest = &arrived[..];
+        if some & 1 == 0 {
+            rest = &rest[self.read_in_place(end, rest)..];
+        }
         while let State::Open(open) = &mut self.ends[end].state {
             let space = open.1.space();
             let len = rest.len().min(space.len());
@@ -158,30 +163,53 @@ impl World<'_> {
 
     fn read(&mut self, end: usize) {
         let (written, closed) = (self.ends[1 - end].written, self.ends[1 - end].closed);
-        let one = &mut self.ends[end];
-        let State::Open(open) = &mut one.state else { return };
         let mut buffer = [0; 1000];
         loop {
+            let one = &mut self.ends[end];
+            let State::Open(open) = &mut one.state else { return };
             match open.1.read(&mut buffer) {
                 Ok(None) => return,
                 Ok(Some(0)) => {
                     assert!(closed && one.read == written, "an end that was not sent");
                     return;
                 }
-                Ok(Some(len)) => {
-                    for byte in &buffer[..len] {
-                        assert_eq!(*byte, byte_at(1 - end, one.read), "byte {}", one.read);
-                        one.read += 1;
-                    }
-                    assert!(one.read <= written, "more than was written");
-                }
-                Err(error) => {
-                    open.0.fail(&error, &mut self.pipes[1 - end].0);
-                    one.state = State::Failed;
-                    return;
-                }
+                Ok(Some(len)) => self.check(end, &buffer[..len]),
+                Err(error) => self.fail(end, &error),
             }
         }
+    }
+
+    /// Opens whole records where they have arrived. Returns the bytes of records taken.
+    fn read_in_place(&mut self, end: usize, arrived: &[u8]) -> usize {
+        let State::Open(open) = &mut self.ends[end].state else { return 0 };
+        if !open.1.is_empty() {
+            return 0;
+        }
+        let len = Receiver::whole_records([arrived, &[]], usize::MAX);
+        let mut records = arrived[..len].to_vec();
+        match open.1.open_in_place(&mut records) {
+            Ok(plain) => self.check(end, &records[..plain]),
+            Err(error) => self.fail(end, &error),
+        }
+        len
+    }
+
+    /// An end has read these bytes.
+    fn check(&mut self, end: usize, bytes: &[u8]) {
+        let written = self.ends[1 - end].written;
+        let one = &mut self.ends[end];
+        for byte in bytes {
+            assert_eq!(*byte, byte_at(1 - end, one.read), "byte {}", one.read);
+            one.read += 1;
+        }
+        assert!(one.read <= written, "more than was written");
+    }
+
+    fn fail(&mut self, end: usize, error: &Error) {
+        if let State::Open(open) = &mut self.ends[end].state {
+            open.0.fail(error, &mut self.pipes[1 - end].0);
+        }
+        self.ends[end].state = State::Failed;
     }
 
     fn write(&mut self, end: usize) {

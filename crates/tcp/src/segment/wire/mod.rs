@@ -115,8 +115,19 @@ mod kind {
 /// # Errors
 ///
 /// [`WireError::OptionLength`], as [`parse`].
-pub fn parse_options(mut rest: &[u8]) -> Result<Options, WireError> {
+pub fn parse_options(bytes: &[u8]) -> Result<Options, WireError> {
     let mut options = Options::default();
+    parse_options_into(bytes, &mut options)?;
+    Ok(options)
+}
+
+/// As [`parse_options`], into `options`, which have none yet. After an error their value has no
+/// meaning.
+///
+/// # Errors
+///
+/// As [`parse_options`].
+pub fn parse_options_into(mut rest: &[u8], options: &mut Options) -> Result<(), WireError> {
     while let [kind, tail @ ..] = rest {
         rest = match *kind {
             kind::END => break,
@@ -125,12 +136,12 @@ pub fn parse_options(mut rest: &[u8]) -> Result<Options, WireError> {
                 // RFC 9293 §3.1, MUST-7: a length below 2 or beyond the header.
                 let len = usize::from(*tail.first().ok_or(WireError::OptionLength)?);
                 let body = rest.get(2..len).ok_or(WireError::OptionLength)?;
-                take_option(&mut options, kind, body);
+                take_option(options, kind, body);
                 &rest[len..]
             }
         }
     }
-    Ok(options)
+    Ok(())
 }
 
 fn take_option(options: &mut Options, kind: u8, body: &[u8]) {

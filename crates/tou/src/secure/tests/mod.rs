@@ -1,5 +1,7 @@
 //! Both ends in memory, and rustls's own record layer as an independent peer.
 
+mod in_place;
+
 use super::channel::{ROOM_MIN, Receiver, Sender};
 use super::record::{OVERHEAD, PAYLOAD_MAX, RECORD_MAX};
 use super::verifier::{Accepted, Verifier};
