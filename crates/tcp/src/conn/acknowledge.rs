@@ -27,6 +27,7 @@ impl Sacked {
 impl Connection {
     /// Takes the ACK of an acceptable segment that begins at `start`. False if the segment is to
     /// be dropped with it.
+    #[inline(always)]
     pub(super) fn acknowledge(&mut self, now: Time, segment: &Segment, start: u64) -> bool {
         if self.has_fast_paths()
             && let Some(ack) = self.plain_ack(segment)
@@ -47,9 +48,7 @@ impl Connection {
         let plain = self.state == State::Established
             && !segment.flags.intersects(Flags::SYN | Flags::ECE)
             && segment.options.sack.is_empty()
-            && !self.options.rack
-            && !self.options.prr
-            && !self.congestion.follows_acks()
+            && !(self.options.rack | self.options.prr | self.congestion.follows_acks())
             && self.accurate.is_none();
         let ack = segment.ack.unwrap_near(self.tx.isn, self.tx.una)?;
         (plain && self.tx.una < ack && ack <= self.tx.max).then_some(ack)
@@ -86,6 +85,7 @@ impl Connection {
     /// ACK still reports what the peer has received (RFC 9293 §3.10.7.4: "special allowance ...
     /// valid ACKs"). A retransmitted segment may report that too, when earlier ACKs of the peer
     /// were lost.
+    #[inline(never)]
     pub(super) fn acknowledge_from_outside(&mut self, now: Time, segment: &Segment) {
         let nxt = self.rx.reassembly.nxt();
         let Some(start) = segment.seq.unwrap_near(self.rx.isn, nxt) else { return };

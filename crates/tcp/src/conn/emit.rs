@@ -76,15 +76,20 @@ impl Connection {
     pub(super) fn fill_ack(&mut self, now: Time, run: &mut Run) {
         let ack = self.fill_header(now, self.tx.bare_position(), run);
         if self.agreed.sack && self.rx.reassembly.has_sack_news() {
-            // Three blocks fit beside timestamps, four without (RFC 2018 §3).
-            let max = if self.agreed.timestamps { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
-            run.first.options.sack = self.rx.reassembly.sack_blocks(self.rx.isn, max);
+            self.add_sack_blocks(run);
         }
         if self.accurate.is_some() {
             self.complete_accurate_ack(run);
         }
         self.stats.acks_sent += 1;
         self.ack_sent(ack);
+    }
+
+    #[inline(never)]
+    fn add_sack_blocks(&mut self, run: &mut Run) {
+        // Three blocks fit beside timestamps, four without (RFC 2018 §3).
+        let max = if self.agreed.timestamps { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
+        run.first.options.sack = self.rx.reassembly.sack_blocks(self.rx.isn, max);
     }
 
     /// Fills in a segment without payload, with the header fields common to all segments of a

@@ -22,9 +22,7 @@ impl Connection {
     #[inline(always)]
     pub(super) fn fill_next(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
         if !(self.has_fast_paths() && self.is_plain()) {
-            let any = self.fill_whatever_the_state(now, max, run);
-            run.is_last = any && self.is_plain() && self.is_done();
-            return any;
+            return self.fill_whatever_the_state(now, max, run);
         }
         match self.data_at_nxt(max) {
             Some(data) => self.fill_data(now, data, run),
@@ -37,6 +35,7 @@ impl Connection {
 
     /// A quick test for a [plain](Self::is_plain) connection. True if it has nothing more to send:
     /// everything is sent, or cwnd has no room for another full segment.
+    #[inline(always)]
     fn is_done(&self) -> bool {
         !self.rx.acks.is_due()
             && !self.timers.persist.is_set()
@@ -53,20 +52,24 @@ impl Connection {
     /// cases of [`Connection::fill_whatever_the_state`] need no test then.
     fn is_plain(&self) -> bool {
         let (pending, recovery) = (&self.pending, &self.recovery);
+        let probes = pending.window_probe | pending.tail_probe | pending.keep_alive_probe;
         self.state == State::Established
             && !self.rx.acks.is_pure_ack_due()
             && pending.reset.is_none()
-            && !pending.window_probe
-            && !pending.tail_probe
-            && !pending.keep_alive_probe
+            && !(probes | self.options.pacing)
             && recovery.phase == Phase::Open
             && recovery.scoreboard.sacked().is_empty()
             && !(self.options.idle_restart && self.tx.is_idle())
-            && !self.options.pacing
     }
 
     #[cold]
     fn fill_whatever_the_state(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
+        let any = self.fill_by_state(now, max, run);
+        run.is_last = any && self.is_plain() && self.is_done();
+        any
+    }
+
+    fn fill_by_state(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
         // First of all: it ends the peer's connection, where anything later would be a stray.
         if let Some(mut reset) = self.pending.reset.take() {
             if let Some(timestamps) = &mut reset.options.timestamps {

@@ -213,19 +213,28 @@ impl AckSchedule {
     }
 
     /// Records that an ACK for `ack` was sent.
+    #[inline]
     pub(crate) fn sent(&mut self, ack: u64, nxt: u64) {
-        if self.first.take().is_some() && ack < nxt {
-            return self.due = Due::Now;
-        }
-        self.parts_left = self.parts_left.saturating_sub(1);
-        // ACK division: the next part acknowledges more of the same data.
-        if self.parts_left > 0 && ack < nxt {
+        if ack < nxt && self.has_another_due() {
             return;
         }
+        self.first = None;
         self.parts_left = 0;
         self.unacked_bytes = 0;
         self.due = Due::Never;
         self.ended = false;
+    }
+
+    /// True if an ACK that did not cover all data is followed by another one at once.
+    #[cold]
+    fn has_another_due(&mut self) -> bool {
+        if self.first.take().is_some() {
+            self.due = Due::Now;
+            return true;
+        }
+        // ACK division: the next part acknowledges more of the same data.
+        self.parts_left = self.parts_left.saturating_sub(1);
+        self.parts_left > 0
     }
 }
 

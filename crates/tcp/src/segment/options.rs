@@ -72,11 +72,14 @@ impl Options {
 
     /// The bytes that these options take in a header, padding included: a multiple of four, at
     /// most [`Options::MAX_LEN`].
+    #[inline]
     pub fn wire_len(&self) -> usize {
+        if self.sack.is_empty() { self.len_without_sack() } else { self.len_with_sack() }
+    }
+
+    #[inline(never)]
+    fn len_with_sack(&self) -> usize {
         let others = self.len_without_sack();
-        if self.sack.is_empty() {
-            return others;
-        }
         match self.sack_that_fits().len() {
             0 => others,
             blocks => others + SACK_OVERHEAD + SACK_BLOCK * blocks,
@@ -104,6 +107,7 @@ impl Options {
     }
 
     /// At most 32 bytes.
+    #[inline]
     fn len_without_sack(&self) -> usize {
         let mss = if self.mss.is_some() { 4 } else { 0 };
         let window_scale = if self.window_scale.is_some() { 4 } else { 0 };
