@@ -46,10 +46,8 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
         cx: &mut Context<'_, R>,
     ) -> Option<Time> {
         // Most links are faster than their traffic.
-        if self.interface.transmitter.asks_at <= now && !self.queue.is_empty() {
-            self.drain(now, cx);
-        }
-        let free = self.interface.transmitter.asks_at <= now && self.queue.is_empty();
+        let free = self.interface.transmitter.asks_at <= now
+            && (self.queue.is_empty() || self.drain(now, cx));
         let packet = transit.packets.get_mut(slot);
         let begin = match free {
             true => self.pass(now, slot, packet, cx),
@@ -172,16 +170,17 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
         }
     }
 
-    /// Begins transmissions until `now`, or until nothing waits.
+    /// Begins transmissions until `now`, or until nothing waits. True if the link is free then.
     #[inline(never)]
-    fn drain<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) {
+    fn drain<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) -> bool {
         while self.interface.transmitter.asks_at <= now && !self.queue.is_empty() {
             let at = self.interface.transmitter.asks_at;
             let next = self.queue.dequeue(at, &mut self.rng, &mut |_, _| {});
-            let Some(next) = next else { return };
+            let Some(next) = next else { break };
             let begin = self.interface.transmitter.take(at, next.wire_bytes);
             self.interface.note_departure(at, next.wire_bytes, begin - next.arrived, cx);
             self.interface.note_length(at, &self.queue, cx);
         }
+        self.interface.transmitter.asks_at <= now && self.queue.is_empty()
     }
 }

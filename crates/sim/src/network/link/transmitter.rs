@@ -64,6 +64,10 @@ impl Transmitter {
     #[inline]
     pub(super) fn occupy(&mut self, at: Time, end: Time) {
         self.sent_at = end;
-        self.asks_at = at + (end - at).saturating_sub(self.device_queue);
+        self.asks_at = if self.device_queue.is_zero() {
+            end.max(at)
+        } else {
+            at + (end - at).saturating_sub(self.device_queue)
+        };
     }
 }
