@@ -153,7 +153,7 @@ impl Pair {
             packet.waited = Span::ZERO;
             if count == 1 {
                 packet.wire_bytes = IPV4_HEADER_BYTES + run.first.wire_bytes();
-                network.send(now, slot, cx);
+                network.send_from(now, slot, *first_hop, cx);
             } else {
                 send_several(now, slot, network, cx);
             }

@@ -215,6 +215,18 @@ impl Network {
         self.pass_on(now, slot, hop, cx);
     }
 
+    /// A packet leaves its host by the path that begins at `hop`, its present one.
+    #[inline(always)]
+    pub(crate) fn send_from<R: Recorder>(
+        &mut self,
+        now: Time,
+        slot: Slot,
+        hop: u32,
+        cx: &mut Context<'_, R>,
+    ) {
+        self.pass_on(now, slot, hop, cx);
+    }
+
     /// A packet arrives at the queue of the channel at `hop`, and at those of the channels behind it
     /// as far as it is delivered early. At its destination it goes to the inbox.
     #[inline(never)]

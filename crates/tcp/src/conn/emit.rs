@@ -252,7 +252,7 @@ impl Connection {
         let unsent = self.tx.written - position;
         let small = unsent.min(self.tx.window_left()).min(u64::from(self.agreed.mss)) as u32;
         if small > 0 {
-            return self.fill_data(now, Data { from: position, segment: small, count: 1 }, run);
+            return self.fill_data(now, Data::one(position, small), run);
         }
         let fin = unsent == 0;
         // RFC 9293 §3.8.6.1: the probe is an octet of new data, or the FIN.

@@ -14,6 +14,16 @@ pub(super) struct Data {
     pub(super) segment: u32,
     /// How many segments.
     pub(super) count: u32,
+    /// Once it is sent, cwnd keeps the next full segment back: [`Connection::is_held_back_by_cwnd`]. False if that
+    /// is not known.
+    pub(super) fills_cwnd: bool,
+}
+
+impl Data {
+    /// A single segment.
+    pub(super) fn one(from: u64, segment: u32) -> Data {
+        Data { from, segment, count: 1, fills_cwnd: false }
+    }
 }
 
 impl Connection {
@@ -25,11 +35,18 @@ impl Connection {
             return self.fill_whatever_the_state(now, max, run);
         }
         match self.data_at_nxt(max) {
-            Some(data) => self.fill_data(now, data, run),
-            None if self.rx.acks.is_due() => self.fill_ack(now, run),
+            Some(data) => {
+                self.fill_data(now, data, run);
+                // An option of AccECN makes the segment smaller, and leaves room.
+                let fills_cwnd = data.fills_cwnd && self.accurate.is_none();
+                run.is_last = if fills_cwnd { self.is_quiet() } else { self.is_done_apart() };
+            }
+            None if self.rx.acks.is_due() => {
+                self.fill_ack(now, run);
+                run.is_last = self.is_done();
+            }
             None => return false,
         }
-        run.is_last = self.is_done();
         true
     }
 
@@ -37,11 +54,21 @@ impl Connection {
     /// everything is sent, or cwnd has no room for another full segment.
     #[inline(always)]
     fn is_done(&self) -> bool {
-        !self.rx.acks.is_due()
-            && !self.timers.persist.is_set()
-            && (!self.tx.has_unsent() || self.is_held_back_by_cwnd())
+        self.is_quiet() && (!self.tx.has_unsent() || self.is_held_back_by_cwnd())
     }
 
+    #[inline(never)]
+    fn is_done_apart(&self) -> bool {
+        self.is_done()
+    }
+
+    /// True if neither an ACK nor a window probe may be next.
+    #[inline(always)]
+    fn is_quiet(&self) -> bool {
+        !self.rx.acks.is_due() && !self.timers.persist.is_set()
+    }
+
+    #[inline(always)]
     pub(super) fn is_held_back_by_cwnd(&self) -> bool {
         let (tx, mss) = (&self.tx, u64::from(self.agreed.mss));
         let room = self.window_in_force().saturating_sub(self.pipe());
@@ -65,7 +92,7 @@ impl Connection {
     #[cold]
     fn fill_whatever_the_state(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
         let any = self.fill_by_state(now, max, run);
-        run.is_last = any && self.is_plain() && self.is_done();
+        run.is_last = any && self.is_plain() && self.is_done_apart();
         any
     }
 
@@ -169,7 +196,7 @@ impl Connection {
         let data_end = to.min(tx.written).min(tx.edge);
         let segment = data_end.saturating_sub(from).min(u64::from(self.agreed.mss)) as u32;
         let fin_only = tx.closed && from == tx.written && from < tx.edge;
-        (segment > 0 || fin_only).then_some(Data { from, segment, count: 1 })
+        (segment > 0 || fin_only).then(|| Data::one(from, segment))
     }
 
     /// The retransmission of a segment considered lost; advances HighRxt.
@@ -225,7 +252,8 @@ impl Connection {
         }
         let mss = u64::from(self.agreed.mss);
         // RFC 5681 §3.1: cwnd and the peer's window, the smaller one.
-        let room = self.window_in_force().saturating_sub(self.pipe()).min(tx.window_left());
+        let cwnd_room = self.window_in_force().saturating_sub(self.pipe());
+        let room = cwnd_room.min(tx.window_left());
         let mut left = tx.written.saturating_sub(tx.nxt);
         if tx.nxt < tx.max
             && let Some(held) = self.recovery.scoreboard.sacked().next_start(tx.nxt)
@@ -241,14 +269,13 @@ impl Connection {
             // would cost more than the rest of this function.
             let one = room.min(left) < 2 * mss || max == 1;
             let count = if one { 1 } else { self.full_segments(room.min(left), max) };
-            return Some(Data { from: tx.nxt, segment: mss as u32, count });
+            let fills_cwnd = cwnd_room < 2 * mss
+                && cwnd_room < tx.window_left()
+                && tx.nxt + 2 * mss <= tx.written;
+            return Some(Data { from: tx.nxt, segment: mss as u32, count, fills_cwnd });
         }
         let small = left.min(mss).min(room);
-        self.may_send_small(small, left).then_some(Data {
-            from: tx.nxt,
-            segment: small as u32,
-            count: 1,
-        })
+        self.may_send_small(small, left).then(|| Data::one(tx.nxt, small as u32))
     }
 
     /// How many full segments of `bytes` a run at SND.NXT may have.
@@ -272,7 +299,7 @@ impl Connection {
     fn bare_fin(&self) -> Option<Data> {
         let tx = &self.tx;
         let due = tx.closed && tx.nxt == tx.written && tx.nxt < tx.edge;
-        due.then_some(Data { from: tx.nxt, segment: 0, count: 1 })
+        due.then(|| Data::one(tx.nxt, 0))
     }
 
     /// True if less than a full segment may be sent (RFC 9293 §3.8.6.2.1): it is all remaining data
@@ -307,7 +334,7 @@ impl Connection {
         let tx = &self.tx;
         let left = tx.written.saturating_sub(tx.nxt).min(u64::from(self.agreed.mss));
         let segment = left.min(tx.window_left()) as u32;
-        (segment > 0).then_some(Data { from: tx.nxt, segment, count: 1 })
+        (segment > 0).then(|| Data::one(tx.nxt, segment))
     }
 
     /// Restarts from the initial window after an idle RTO: there is no ACK clock any more (RFC 5681
