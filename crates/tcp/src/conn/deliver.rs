@@ -94,7 +94,12 @@ impl Connection {
     /// Takes data at RCV.NXT that lies within the window, while there is neither a gap nor a FIN: all that
     /// [`Connection::take_any_data`] does for it. `None` for other data.
     #[inline(always)]
-    fn take_next_data(&mut self, now: Time, segment: &Segment, start: u64) -> Option<Accepted> {
+    pub(super) fn take_next_data(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        start: u64,
+    ) -> Option<Accepted> {
         let len = segment.payload_len;
         let end = start + u64::from(len);
         let reassembly = &mut self.rx.reassembly;
@@ -147,6 +152,7 @@ impl Connection {
         }
     }
 
+    #[inline(always)]
     fn notify_readable(&mut self) {
         if self.rx.discards {
             self.read_available(u64::MAX);

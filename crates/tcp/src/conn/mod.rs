@@ -18,6 +18,7 @@ mod handshake;
 mod hot_options;
 mod inspect;
 mod pacing;
+mod predicted;
 mod rack;
 mod rates;
 mod reduction;
@@ -434,7 +435,9 @@ impl Connection {
     ) -> Accepted {
         let before = Snapshot::take(self, observer);
         self.stats.segments_received += 1;
-        let accepted = if self.state.is_synchronized() {
+        let accepted = if let Some(accepted) = self.handle_predicted(now, segment, ecn) {
+            accepted
+        } else if self.state.is_synchronized() {
             self.handle_synchronized(now, segment, ecn)
         } else {
             self.handle_unsynchronized(now, segment, ecn);

@@ -72,7 +72,7 @@ impl Connection {
 
     /// True if the segment has the timestamps that were agreed on, and PAWS accepts them.
     #[inline(always)]
-    fn predicts_timestamps(&self, now: Time, segment: &Segment) -> bool {
+    pub(super) fn predicts_timestamps(&self, now: Time, segment: &Segment) -> bool {
         if segment.options.timestamps.is_none() && !self.agreed.timestamps {
             return true;
         }

@@ -70,6 +70,7 @@ impl AckSchedule {
 
     /// Schedules the ACK of `bytes` of data in order, in one segment or several coalesced ones.
     /// `push`: the segment had PSH.
+    #[inline(always)]
     pub(crate) fn data_in_order(&mut self, now: Time, bytes: u32, mss: u32, push: bool) {
         self.largest_segment = self.largest_segment.max(bytes.min(mss));
         self.unacked_bytes += u64::from(bytes);
@@ -89,6 +90,7 @@ impl AckSchedule {
         }
     }
 
+    #[inline(never)]
     fn delay_unless_quick(&mut self, now: Time, max: Span) {
         if self.quick == 0 {
             return self.delay(now, max);
@@ -144,6 +146,7 @@ impl AckSchedule {
         matches!(self.policy, AckPolicy::Linux { .. })
     }
 
+    #[inline(never)]
     fn delay(&mut self, now: Time, max: Span) {
         // RFC 5681 §4.2: an ACK for every second full-sized segment at least.
         if self.unacked_bytes >= 2 * u64::from(self.largest_segment) {
