@@ -126,6 +126,7 @@ impl Pair {
     }
 
     /// Sends the endpoint's segments. The engine builds each one in the slot in which it travels.
+    #[inline(always)]
     pub(super) fn transmit<R: Recorder, const SIDE: usize>(
         &mut self,
         now: Time,

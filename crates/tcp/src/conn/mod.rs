@@ -520,13 +520,14 @@ impl Connection {
             return None;
         }
         let mut run = Run::default();
-        self.fill_ack(now, &mut run);
+        self.fill_ack_apart(now, &mut run);
         trace::publish_run(self, now, Some(&run), observer);
         Some(run.first)
     }
 
     /// As [`Connection::poll_transmit`], but writes the run to `run`, which saves a copy. Returns
     /// false if there is nothing to send; the contents of `run` are unspecified then.
+    #[inline(always)]
     pub fn poll_transmit_into(
         &mut self,
         now: Time,

@@ -128,7 +128,7 @@ impl Connection {
     fn fill_due_ack(&mut self, now: Time, run: &mut Run) -> bool {
         let due = self.rx.acks.is_due();
         if due {
-            self.fill_ack(now, run);
+            self.fill_ack_apart(now, run);
         }
         due
     }
@@ -136,15 +136,15 @@ impl Connection {
     fn fill_synchronized(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
         // RFC 5681 §2: an ACK with data is no duplicate ACK, so this one is not left to data.
         if self.rx.acks.is_pure_ack_due() {
-            self.fill_ack(now, run);
+            self.fill_ack_apart(now, run);
         } else if let Some(data) = self.next_data(now, max) {
             let pace = self.pace();
-            self.fill_data(now, data, run);
+            self.fill_data_apart(now, data, run);
             self.note_paced(now, run, pace);
         // The window may have opened since the timer expired; no probe is needed then.
         } else if core::mem::take(&mut self.pending.window_probe) && self.window_closed() {
             match self.overridden_data() {
-                Some(data) => self.fill_data(now, data, run),
+                Some(data) => self.fill_data_apart(now, data, run),
                 None => self.fill_window_probe(now, run),
             }
         } else if core::mem::take(&mut self.pending.keep_alive_probe) {
