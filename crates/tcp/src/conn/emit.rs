@@ -219,6 +219,7 @@ impl Connection {
         flags
     }
 
+    #[inline(always)]
     fn account_data(&mut self, now: Time, data: Data, end: u64, retransmission: bool) {
         if self.congestion.needs_rates() {
             self.report_sent(now, data.from..end, retransmission);
