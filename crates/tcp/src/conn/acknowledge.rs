@@ -48,7 +48,9 @@ impl Connection {
         let plain = self.state == State::Established
             && !segment.flags.intersects(Flags::SYN | Flags::ECE)
             && segment.options.sack.is_empty()
-            && !(self.options.rack | self.options.prr | self.congestion.follows_acks())
+            && !self.options.rack
+            && !self.options.prr
+            && !self.congestion.follows_acks()
             && self.accurate.is_none();
         let ack = segment.ack.unwrap_near(self.tx.isn, self.tx.una)?;
         (plain && self.tx.una < ack && ack <= self.tx.max).then_some(ack)

@@ -1,7 +1,7 @@
 //! Header prediction: a short way for the two kinds of segments that a bulk transfer consists of, data in order and
 //! ACKs of new data. Any other goes the general way, and a segment that goes the short one has the same effects there.
 
-use super::{Accepted, Connection, State};
+use super::{Accepted, Connection};
 use crate::{Flags, Segment};
 use windlass_base::{Ecn, Time};
 
@@ -15,17 +15,10 @@ impl Connection {
         segment: &Segment,
         ecn: Ecn,
     ) -> Option<Accepted> {
-        let start = self.rx.reassembly.nxt();
-        let signals = Flags::SYN | Flags::FIN | Flags::RST | Flags::ACK | Flags::ECE | Flags::CWR;
-        let usual = segment.flags & signals == Flags::ACK
-            && segment.seq == self.rx.isn.at(start)
-            && segment.options.sack.is_empty()
-            && self.state == State::Established
-            && self.accurate.is_none()
-            && self.predicts_timestamps(now, segment);
-        if !usual || !self.has_fast_paths() {
+        if !self.has_fast_paths() || !self.is_predicted(now, segment) || self.accurate.is_some() {
             return None;
         }
+        let start = self.rx.reassembly.nxt();
         if segment.payload_len == 0 {
             return self.take_predicted_ack(now, segment, start).then(Accepted::default);
         }
@@ -41,8 +34,8 @@ impl Connection {
         start: u64,
         ecn: Ecn,
     ) -> Option<Accepted> {
-        let marks = self.rx.echo.is_changed_by(ecn == Ecn::Ce, false);
-        if marks || !self.repeats_last_ack(segment) {
+        let (ce, cwr) = (ecn == Ecn::Ce, segment.flags.contains(Flags::CWR));
+        if self.rx.echo.is_changed_by(ce, cwr) || !self.repeats_last_ack(segment) {
             return None;
         }
         let accepted = self.take_next_data(now, segment, start)?;
@@ -55,9 +48,7 @@ impl Connection {
     /// An ACK of new data. False if steps of [`Connection::take_ack`] concern it.
     #[inline(always)]
     fn take_predicted_ack(&mut self, now: Time, segment: &Segment, start: u64) -> bool {
-        let Some(ack) = self.plain_ack(segment).filter(|_| start <= self.rx.window.edge()) else {
-            return false;
-        };
+        let Some(ack) = self.plain_ack(segment) else { return false };
         self.heard(now);
         // With a higher ACK number it is newer than the segment that updated the window last.
         self.tx.set_window(ack, self.window_of(segment));

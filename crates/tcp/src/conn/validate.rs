@@ -61,7 +61,8 @@ impl Connection {
 
     /// True for a segment at RCV.NXT without special flags, which passes every test of
     /// [`Connection::validate_closely`]. Most segments of a connection are of that kind.
-    fn is_predicted(&self, now: Time, segment: &Segment) -> bool {
+    #[inline(always)]
+    pub(super) fn is_predicted(&self, now: Time, segment: &Segment) -> bool {
         let nxt = self.rx.reassembly.nxt();
         let control = Flags::SYN | Flags::FIN | Flags::RST | Flags::ACK;
         segment.seq == self.rx.isn.at(nxt)
@@ -72,7 +73,7 @@ impl Connection {
 
     /// True if the segment has the timestamps that were agreed on, and PAWS accepts them.
     #[inline(always)]
-    pub(super) fn predicts_timestamps(&self, now: Time, segment: &Segment) -> bool {
+    fn predicts_timestamps(&self, now: Time, segment: &Segment) -> bool {
         if segment.options.timestamps.is_none() && !self.agreed.timestamps {
             return true;
         }
