@@ -184,17 +184,29 @@ impl<Q: Queue<QueuedPacket>> DecidesAtEnqueue<Q> {
     }
 
     /// Begins transmissions until `now`, or until nothing waits. True if the link is free then.
-    #[inline(never)]
+    #[inline(always)]
     fn drain<R: Recorder>(&mut self, now: Time, cx: &mut Context<'_, R>) -> bool {
-        while self.interface.transmitter.asks_at <= now && !self.queue.is_empty() {
-            let at = self.interface.transmitter.asks_at;
-            let next = self.queue.dequeue(at, &mut self.rng, &mut |_, _| {});
-            let Some(next) = next else { break };
-            let begin = self.interface.transmitter.take(at, next.wire_bytes);
-            self.interface.note_departure(at, next.wire_bytes, begin - next.arrived, cx);
-            self.interface.note_length(at, &self.queue, cx);
+        while self.interface.transmitter.asks_at <= now {
+            if !self.begin_transmission(cx) {
+                return true;
+            }
         }
-        self.interface.transmitter.asks_at <= now && self.queue.is_empty()
+        false
+    }
+
+    /// The transmitter takes the packet that it asks for. False if none waits.
+    #[inline(never)]
+    fn begin_transmission<R: Recorder>(&mut self, cx: &mut Context<'_, R>) -> bool {
+        if self.queue.is_empty() {
+            return false;
+        }
+        let at = self.interface.transmitter.asks_at;
+        let next = self.queue.dequeue(at, &mut self.rng, &mut |_, _| {});
+        let Some(next) = next else { return false };
+        let begin = self.interface.transmitter.take(at, next.wire_bytes);
+        self.interface.note_departure(at, next.wire_bytes, begin - next.arrived, cx);
+        self.interface.note_length(at, &self.queue, cx);
+        true
     }
 }
 
