@@ -37,8 +37,8 @@ impl Connection {
         match self.data_at_nxt(max) {
             Some(data) => {
                 self.fill_data(now, data, run);
-                // An option of AccECN makes the segment smaller, and leaves room. A controller that hears of what
-                // is sent may change cwnd.
+                // An option of AccECN makes the segment smaller, and leaves room. Controller::on_sent may change
+                // cwnd.
                 let may_differ = self.accurate.is_some() || self.congestion.needs_rates();
                 let fills_cwnd = data.fills_cwnd && !may_differ;
                 run.is_last = if fills_cwnd { self.is_quiet() } else { self.is_done_apart() };
