@@ -5,7 +5,7 @@ A contender's command gets the programs and an empty folder of its own for whate
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,6 +21,8 @@ BATCH_LINES = 2000
 FLOOR_EVENTS = 5_000_000
 
 WINDLASS = "windlass"
+BEFORE = "windlass, before"
+"""An earlier build, if there is one to compare with."""
 PEER = "ns-2"
 """With the packet headers in use alone, which is ns-2 at its fastest."""
 PEER_BY_DEFAULT = "ns-2, all headers"
@@ -35,6 +37,8 @@ class Programs:
     windlass: str
     ns: str | None
     ns3: str | None = None
+    before: str | None = None
+    """An earlier build of Windlass."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,16 @@ class Contender:
     """The program of `Programs` without which it cannot run."""
     once: bool = False
     """It takes minutes, and so runs in the first round alone."""
+
+
+def before(contender: Contender) -> Contender:
+    """The same by the earlier build."""
+
+    def command(programs: Programs, folder: Path) -> list[str]:
+        assert programs.before, "compared only where there is an earlier build"
+        return contender.command(replace(programs, windlass=programs.before), folder)
+
+    return replace(contender, name=BEFORE, command=command)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 import process
 import summary
 import table
-from cases import NS3, ROOT, Case, Contender, Programs, all_cases
+from cases import NS3, ROOT, WINDLASS, Case, Contender, Programs, all_cases, before
 from process import BenchError
 
 
@@ -40,7 +40,8 @@ def run_all(programs: Programs, cases: list[Case], rounds: int) -> dict:
     runs: dict[tuple[str, str], list[summary.Run]] = {}
     for number in range(1, rounds + 1):
         for case in cases:
-            for contender in contenders(case, programs, number):
+            # In alternating order, so that none always follows the same one.
+            for contender in contenders(case, programs, number)[:: 1 if number % 2 else -1]:
                 done = run_once(programs, contender)
                 runs.setdefault((case.name, contender.name), []).append(done)
                 progress = f"round {number} of {rounds}: {case.name}, {contender.name}"
@@ -51,7 +52,9 @@ def run_all(programs: Programs, cases: list[Case], rounds: int) -> dict:
 def contenders(case: Case, programs: Programs, round_number: int) -> list[Contender]:
     """Those whose program is there; rounds count from 1."""
     due = (one for one in case.contenders if round_number == 1 or not one.once)
-    return [one for one in due if one.needs is None or getattr(programs, one.needs)]
+    present = [one for one in due if one.needs is None or getattr(programs, one.needs)]
+    earlier = [before(one) for one in present if programs.before and one.name == WINDLASS]
+    return earlier + present
 
 
 def rows_of(cases: list[Case], runs: dict) -> list[dict]:
@@ -74,6 +77,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="runs of each (5)")
     parser.add_argument("--case", choices=names, action="append", help="only this one; repeatable")
     parser.add_argument("--windlass", default=str(ROOT / "target/release/windlass"), metavar="PATH")
+    parser.add_argument("--before", metavar="PATH", help="an earlier build to compare with")
     parser.add_argument("--ns", default="ns", metavar="PATH", help="the binary of ns-2")
     parser.add_argument("--ns3", default=str(NS3), metavar="PATH", help="the program of ns-3")
     parser.add_argument("--json", action="store_true", help="print one JSON object, not a table")
@@ -87,12 +91,14 @@ def programs_of(chosen: argparse.Namespace) -> Programs:
     """The binaries that are there; those of others may be missing."""
     if not shutil.which(chosen.windlass):
         raise BenchError(f"no binary at {chosen.windlass}: run `make build`")
+    if chosen.before and not shutil.which(chosen.before):
+        raise BenchError(f"no binary at {chosen.before}")
     peers = {"ns": chosen.ns, "ns3": chosen.ns3}
     for name, path in peers.items():
         if not shutil.which(path):
             print(f"{path} is missing (scripts/setup-bench): not measured", file=sys.stderr)
             peers[name] = None
-    return Programs(chosen.windlass, **peers)
+    return Programs(chosen.windlass, **peers, before=chosen.before)
 
 
 def report(rows: list[dict], load: dict) -> str:

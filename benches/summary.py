@@ -40,6 +40,7 @@ def row(case: Case, contender: str, runs: list[Run], own_rss_kib: int) -> dict:
         "contender": contender,
         "runs": len(runs),
         "cpu_s": cpu,
+        "cpu_rounds_s": [run.cost.cpu_s for run in runs],
         "wall_s": wall,
         "unit": case.unit,
         "amount": work.amount,
@@ -63,13 +64,18 @@ def find(rows: list[dict], case: str, contender: str) -> dict | None:
 
 def add_ratios(rows: list[dict]) -> None:
     """Work per CPU second over that of ns-2 in the same case: `ratio`; over that of ns-2 with all
-    packet headers `ratio_all_headers`; over that of ns-3 `ratio_ns3`."""
+    packet headers `ratio_all_headers`; over that of ns-3 `ratio_ns3`. `ratio_rounds` are the ratios
+    round by round."""
     peers = {"ratio": PEER, "ratio_all_headers": PEER_BY_DEFAULT, "ratio_ns3": PEER_NS3}
     for one in rows:
         for name, contender in peers.items():
             peer = find(rows, one["case"], contender)
             if peer is not None:
                 one[name] = one["per_s"] / peer["per_s"]
+                # A contender that takes minutes has the first round alone.
+                rounds = zip(one["cpu_rounds_s"], peer["cpu_rounds_s"], strict=False)
+                more_work = one["amount"] / peer["amount"]
+                one[f"{name}_rounds"] = spread([more_work * his / own for own, his in rounds])
 
 
 def check(case: Case, target: Target, rows: list[dict]) -> dict | None:

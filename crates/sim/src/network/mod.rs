@@ -4,6 +4,7 @@
 mod captures;
 mod chain;
 mod early_delivery;
+mod early_packets;
 mod ecmp;
 mod graph;
 mod link;
@@ -21,6 +22,7 @@ use crate::record::{Context, IdlePath, Recorder};
 use crate::reported_queues::reported_queues;
 use chain::Chain;
 use early_delivery::{Destination, EarlyDelivery};
+use early_packets::EarlyPackets;
 use ecmp::Ecmp;
 pub(crate) use link::EarlyPacket;
 use link::{Channel, Fate};
@@ -49,7 +51,7 @@ pub(crate) struct Network {
     /// middlebox on the destination's node.
     pub(crate) inbox: VecDeque<Slot>,
     /// Packets that may be delivered early to their destination.
-    early: VecDeque<EarlyPacket>,
+    early: EarlyPackets,
 }
 
 impl Network {
@@ -69,7 +71,7 @@ impl Network {
             transit: Transit { first_udp, first_endpoint, ..Transit::default() },
             chains: vec![],
             inbox: VecDeque::new(),
-            early: VecDeque::new(),
+            early: EarlyPackets::default(),
         };
         for (name, from, to) in tcp.chain(udp).chain(endpoints) {
             let path = network.routes.add_path(from, to);
@@ -207,17 +209,27 @@ impl Network {
     }
 
     /// A packet leaves its host.
+    #[inline(always)]
     pub(crate) fn send<R: Recorder>(&mut self, now: Time, slot: Slot, cx: &mut Context<'_, R>) {
         let hop = self.transit.packets.get(slot).hop;
-        if self.routes.channel(hop).is_some() {
-            self.pass_on(now, slot, hop, cx);
-        } else {
-            self.inbox.push_back(slot);
-        }
+        self.pass_on(now, slot, hop, cx);
+    }
+
+    /// A packet leaves its host by the path that begins at `hop`, its present one.
+    #[inline(always)]
+    pub(crate) fn send_from<R: Recorder>(
+        &mut self,
+        now: Time,
+        slot: Slot,
+        hop: u32,
+        cx: &mut Context<'_, R>,
+    ) {
+        self.pass_on(now, slot, hop, cx);
     }
 
     /// A packet arrives at the queue of the channel at `hop`, and at those of the channels behind it
-    /// as far as it is delivered early.
+    /// as far as it is delivered early. At its destination it goes to the inbox.
+    #[inline(never)]
     fn pass_on<R: Recorder>(
         &mut self,
         mut now: Time,
@@ -228,7 +240,10 @@ impl Network {
         loop {
             let present = self.routes.get(hop);
             let channel = present.number();
-            let offered = &mut self.channels[channel as usize];
+            // The number at the destination is that of no channel.
+            let Some(offered) = self.channels.get_mut(channel as usize) else {
+                return self.inbox.push_back(slot);
+            };
             let arrival = offered.offer(now, slot, present.delivers_early(), &mut self.transit, cx);
             let Some(arrival) = arrival else { return };
             if arrival > cx.end {
@@ -238,7 +253,7 @@ impl Network {
             now = arrival;
             if present.is_last() {
                 let since = cx.events.now();
-                self.early.push_back(EarlyPacket { arrival, since, packet: slot, channel });
+                self.early.push(EarlyPacket { arrival, since, packet: slot, channel });
                 return;
             }
             self.capture_arrival(now, channel, slot, cx);
@@ -251,7 +266,7 @@ impl Network {
     /// [`Network::capture_early`] or [`Network::schedule_arrival`].
     #[inline]
     pub(crate) fn next_early(&mut self) -> Option<EarlyPacket> {
-        self.early.pop_front()
+        self.early.pop()
     }
 
     /// True if all packets before this one on its last channel have been delivered.
