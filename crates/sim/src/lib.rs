@@ -49,6 +49,7 @@ pub mod model;
 mod network;
 pub mod observed;
 pub mod packet;
+pub mod parts;
 pub mod pcapng;
 mod placed;
 mod random_stream;
