@@ -114,9 +114,13 @@ pub(crate) struct EventKey {
 }
 
 impl EventKey {
-    /// Time, and how long before it the event was set: all but the order of insertion.
-    pub(crate) fn without_order(self) -> (Time, u64) {
-        (self.time, self.tie >> ORDER_BITS)
+    /// Behind all others.
+    pub(crate) const NONE: EventKey = EventKey { time: Time::MAX, tie: u64::MAX };
+
+    /// Time, and how long before it the event was set: all but the order of insertion, as one number.
+    #[inline]
+    pub(crate) fn without_order(self) -> u128 {
+        u128::from(self.time.as_nanos()) << 64 | u128::from(self.tie | (ORDERS - 1))
     }
 
     /// The order of insertion.
@@ -206,6 +210,22 @@ impl EventQueue {
     pub(crate) fn next_key(&self) -> Option<EventKey> {
         let first = earlier(self.arrivals.first(), self.others.first());
         (first != PendingEvent::NONE).then_some(EventKey { time: first.time, tie: first.tie })
+    }
+
+    /// Takes the next event, if it is due before `until` and no later than `end`.
+    #[inline]
+    pub(crate) fn pop_before(&mut self, until: Time, end: Time) -> Option<(EventKey, Event)> {
+        let (arrival, other) = (self.arrivals.first(), self.others.first());
+        let first = if arrival.is_before(&other) { arrival } else { other };
+        if first.time >= until || first.time > end {
+            return None;
+        }
+        self.now = first.time;
+        let event = first.event();
+        if !matches!(event, Event::Arrival { .. }) {
+            self.others.remove_first();
+        }
+        Some((EventKey { time: first.time, tie: first.tie }, event))
     }
 
     /// The order of the next insertion.

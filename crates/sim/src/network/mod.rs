@@ -51,7 +51,18 @@ pub(crate) struct Network {
     /// Packets that may be delivered early to their destination.
     early: VecDeque<EarlyPacket>,
     /// Packets that leave for other parts of the run.
-    pub(crate) exports: Vec<Export>,
+    pub(crate) exports: Exports,
+}
+
+/// Packets that leave for other parts of the run.
+#[derive(Debug, Default)]
+pub(crate) struct Exports {
+    /// By part that they go to.
+    pub(crate) by_part: Vec<Vec<Export>>,
+    /// By channel: the part at its far end.
+    pub(crate) part_behind: Vec<usize>,
+    /// The number of the present event.
+    pub(crate) event: u32,
 }
 
 /// A packet that goes on in another part of the run.
@@ -64,6 +75,8 @@ pub(crate) struct Export {
     pub(crate) since: Time,
     /// The order of insertion that its arrival has in an empty channel.
     pub(crate) order: u32,
+    /// The number of the event that sent it.
+    pub(crate) event: u32,
     pub(crate) packet: InFlight,
 }
 
@@ -85,7 +98,7 @@ impl Network {
             chains: vec![],
             inbox: VecDeque::new(),
             early: VecDeque::new(),
-            exports: vec![],
+            exports: Exports::default(),
         };
         for (name, from, to) in tcp.chain(udp).chain(endpoints) {
             let path = network.routes.add_path(from, to);
@@ -273,7 +286,9 @@ impl Network {
         let packet = *self.transit.packets.get(slot);
         self.transit.packets.release(slot);
         let (since, order) = (cx.events.now(), cx.events.take_order());
-        self.exports.push(Export { channel, arrival, since, order, packet });
+        let Exports { by_part, part_behind, event } = &mut self.exports;
+        let part = part_behind[channel as usize];
+        by_part[part].push(Export { channel, arrival, since, order, event: *event, packet });
     }
 
     /// A packet from another part of the run arrives at the far end of a channel. Returns it if that is its
@@ -282,16 +297,16 @@ impl Network {
         &mut self,
         now: Time,
         channel: u32,
-        packet: InFlight,
+        slot: Slot,
         cx: &mut Context<'_, R>,
     ) -> Option<Slot> {
-        let slot = self.transit.packets.put(packet);
         self.arrive(now, channel, slot, cx)
     }
 
     /// Cuts the network at these channels.
-    pub(crate) fn cut(&mut self, channels: Vec<bool>) {
+    pub(crate) fn cut(&mut self, channels: Vec<bool>, exports: Exports) {
         self.routes.cut(channels);
+        self.exports = exports;
     }
 
     /// Whether the run can be cut at each channel: packets reach its far end for certain, with an event, and

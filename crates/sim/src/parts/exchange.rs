@@ -10,8 +10,8 @@ use windlass_base::Time;
 #[derive(Debug, Default)]
 pub(crate) struct Parcel {
     pub(crate) log: Log,
-    /// By part that they go to: packets, and the events of the log that sent them.
-    pub(crate) exports: Vec<Vec<(u32, Export)>>,
+    /// Packets, by part that they go to.
+    pub(crate) exports: Vec<Vec<Export>>,
     /// Of its events and its packets: the first time; `None` if there are none.
     pub(crate) next: Option<Time>,
     /// The orders of its pending events, if they are to be renumbered.

@@ -7,7 +7,7 @@
 use super::order::Sequence;
 use crate::event::{ArrivalSlot, EventQueue};
 use crate::network::Export;
-use crate::packet::InFlight;
+use crate::packet::{Packets, Slot};
 use std::collections::VecDeque;
 use windlass_base::Time;
 
@@ -24,7 +24,7 @@ pub(crate) struct Inlet {
 struct Flying {
     arrival: Time,
     since: Time,
-    packet: InFlight,
+    packet: Slot,
 }
 
 /// The arrival that left no packet in flight.
@@ -43,18 +43,18 @@ impl Inlet {
         Inlet { channel, slot, in_flight: VecDeque::new(), emptied: None }
     }
 
-    /// A packet is in flight, which event `event` in the log of part `from` sent in this window. `part` is the
-    /// inlet's own.
+    /// A packet is in flight, which part `from` sent in this window. `part` is the inlet's own.
     pub(crate) fn add(
         &mut self,
         [from, part]: [usize; 2],
         window: usize,
-        (event, export): (u32, Export),
+        export: &Export,
         sequence: &Sequence,
         order_of: impl Fn(usize, u32) -> u32,
         events: &mut EventQueue,
+        packets: &mut Packets,
     ) {
-        let Export { arrival, since, order, packet, .. } = export;
+        let Export { arrival, since, order, event, .. } = *export;
         if self.in_flight.is_empty() {
             let sent = sequence.place(from, event);
             // The list was not empty yet when the packet entered it.
@@ -67,6 +67,7 @@ impl Inlet {
             };
             events.set_ordered_arrival(self.slot, arrival, since, order, self.channel);
         }
+        let packet = packets.put(export.packet);
         self.in_flight.push_back(Flying { arrival, since, packet });
     }
 
@@ -77,7 +78,7 @@ impl Inlet {
         window: usize,
         event: u32,
         events: &mut EventQueue,
-    ) -> Option<InFlight> {
+    ) -> Option<Slot> {
         let taken = self.in_flight.pop_front()?;
         match self.in_flight.front() {
             Some(next) => {

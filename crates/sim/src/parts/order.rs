@@ -8,7 +8,6 @@
 //! it in the logs: its number is known.
 
 use crate::event::EventKey;
-use std::cmp::Ordering;
 
 /// An event that a part has handled.
 #[derive(Copy, Clone, Debug)]
@@ -21,16 +20,29 @@ pub(crate) struct Handled {
 /// The events that a part has handled in a window, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
-    pub(crate) events: Vec<Handled>,
-    /// The order of the next insertion after the last of them.
-    pub(crate) next_order: u32,
+    /// Behind the last one stands one that never comes, with the order of the next insertion.
+    events: Vec<Handled>,
 }
 
 impl Log {
-    /// Orders that the event of this index has taken.
-    fn insertions(&self, index: usize) -> u32 {
-        let next = self.events.get(index + 1).map_or(self.next_order, |next| next.first_order);
-        next - self.events[index].first_order
+    /// Forgets all events.
+    pub(crate) fn clear(&mut self) {
+        self.events.clear();
+    }
+
+    /// Adds an event, which begins now.
+    pub(crate) fn add(&mut self, handled: Handled) {
+        self.events.push(handled);
+    }
+
+    /// Number of events.
+    pub(crate) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Ends the window.
+    pub(crate) fn end(&mut self, next_order: u32) {
+        self.events.push(Handled { key: EventKey::NONE, first_order: next_order });
     }
 }
 
@@ -39,11 +51,26 @@ impl Log {
 pub(crate) struct Sequence {
     /// The first order that was given in the window.
     base: u32,
-    /// By part and insertion in the window: the order in the whole run.
-    orders: Vec<Vec<u32>>,
-    /// By part and event: the place in the window.
-    places: Vec<Vec<u32>>,
-    heads: Vec<usize>,
+    parts: Vec<Merged>,
+}
+
+/// The events of a part in the merged logs.
+#[derive(Debug, Default)]
+struct Merged {
+    /// By event.
+    places: Vec<Place>,
+    /// By insertion: the order in the whole run.
+    orders: Vec<u32>,
+    /// The first event that has no place yet.
+    head: usize,
+}
+
+/// The place of an event in the merged logs.
+#[derive(Copy, Clone, Debug, Default)]
+struct Place {
+    in_window: u32,
+    /// The order of its first insertion in the whole run.
+    first_order: u32,
 }
 
 impl Sequence {
@@ -51,55 +78,105 @@ impl Sequence {
     /// next insertion.
     pub(crate) fn merge(&mut self, base: u32, logs: &[&Log]) -> u32 {
         self.base = base;
-        for lists in [&mut self.orders, &mut self.places] {
-            lists.resize_with(logs.len(), Vec::new);
-            lists.iter_mut().for_each(Vec::clear);
+        self.parts.resize_with(logs.len(), Merged::default);
+        for (part, log) in self.parts.iter_mut().zip(logs) {
+            part.head = 0;
+            part.places.clear();
+            part.places.resize(log.len(), Place::default());
         }
-        self.heads.clear();
-        self.heads.resize(logs.len(), 0);
+        let events: usize = logs.iter().map(|log| log.len() - 1).sum();
         let mut next = base;
-        let mut place = 0;
-        while let Some(part) = self.first(logs) {
-            let index = self.heads[part];
-            let insertions = logs[part].insertions(index);
-            self.orders[part].extend(next..next + insertions);
-            next += insertions;
-            self.places[part].push(place);
-            place += 1;
-            self.heads[part] += 1;
+        for in_window in 0..events as u32 {
+            let part = match logs {
+                [first, second] => self.first_of_two(first, second),
+                _ => self.first(logs),
+            };
+            let Merged { places, head, .. } = &mut self.parts[part];
+            places[*head] = Place { in_window, first_order: next };
+            let first_order = logs[part].events[*head].first_order;
+            *head += 1;
+            next += logs[part].events[*head].first_order - first_order;
         }
+        self.parts.iter_mut().zip(logs).for_each(|(part, log)| part.list_orders(log));
         next
     }
 
+    /// Which of two parts has the event that comes first. Either is as likely, and no branch depends on it.
+    #[inline(always)]
+    fn first_of_two(&self, first: &Log, second: &Log) -> usize {
+        let a = first.events[self.parts[0].head].key;
+        let b = second.events[self.parts[1].head].key;
+        let (left, right) = (a.without_order(), b.without_order());
+        if left == right {
+            return usize::from(self.ties_before([first, second], [0, 1], [a, b]));
+        }
+        usize::from(right < left)
+    }
+
     /// The part whose next event comes first; the first of several that handle the same one.
-    fn first(&self, logs: &[&Log]) -> Option<usize> {
-        let mut first: Option<(usize, EventKey)> = None;
-        for (part, log) in logs.iter().enumerate() {
-            let Some(Handled { key, .. }) = log.events.get(self.heads[part]) else { continue };
-            let is_first = first.is_none_or(|(other, before)| {
-                let by_time = key.without_order().cmp(&before.without_order());
-                let order =
-                    || self.order(part, key.order()).cmp(&self.order(other, before.order()));
-                by_time.then_with(order) == Ordering::Less
-            });
-            if is_first {
-                first = Some((part, *key));
+    fn first(&self, logs: &[&Log]) -> usize {
+        let key_of = |part: usize| logs[part].events[self.parts[part].head].key;
+        let mut first = 0;
+        for part in 1..logs.len() {
+            let keys = [key_of(first), key_of(part)];
+            let [before, this] = keys.map(EventKey::without_order);
+            let logs = [logs[first], logs[part]];
+            if this < before || this == before && self.ties_before(logs, [first, part], keys) {
+                first = part;
             }
         }
-        first.map(|(part, _)| part)
+        first
+    }
+
+    /// True if the event of the second of two parts was inserted before that of the first.
+    #[cold]
+    fn ties_before(&self, logs: [&Log; 2], parts: [usize; 2], keys: [EventKey; 2]) -> bool {
+        let order = |which: usize| {
+            let order = keys[which].order();
+            if order < self.base || keys[which] == EventKey::NONE {
+                return order;
+            }
+            // An event before it in the log has inserted it: the last one that began before.
+            let events = &logs[which].events;
+            let inserter = events.partition_point(|event| event.first_order <= order) - 1;
+            let place = self.parts[parts[which]].places[inserter];
+            place.first_order + (order - events[inserter].first_order)
+        };
+        order(1) < order(0)
     }
 
     /// The order in the whole run that an order of a part has.
+    #[inline]
     pub(crate) fn order(&self, part: usize, order: u32) -> u32 {
         match order.checked_sub(self.base) {
             None => order,
-            Some(insertion) => self.orders[part][insertion as usize],
+            Some(insertion) => self.parts[part].orders[insertion as usize],
         }
     }
 
     /// The place in the window of the event of this index in a part's log.
     pub(crate) fn place(&self, part: usize, index: u32) -> u32 {
-        self.places[part][index as usize]
+        self.parts[part].places[index as usize].in_window
+    }
+}
+
+impl Merged {
+    /// Lists the orders of all insertions, once every event has its place.
+    fn list_orders(&mut self, log: &Log) {
+        let [Some(first), Some(last)] = [log.events.first(), log.events.last()] else { return };
+        self.orders.clear();
+        self.orders.resize((last.first_order - first.first_order) as usize, 0);
+        let mut orders = self.orders.iter_mut();
+        for (event, place) in log.events.windows(2).zip(&self.places) {
+            let mut in_run = place.first_order;
+            let insertions = event[1].first_order - event[0].first_order;
+            for _ in 0..insertions {
+                if let Some(order) = orders.next() {
+                    *order = in_run;
+                }
+                in_run += 1;
+            }
+        }
     }
 }
 
@@ -143,8 +220,12 @@ mod tests {
     fn insertions_are_numbered_as_one_thread_would() {
         // Two parts from order 10 on. At time 5 the second part's event was inserted first; each event inserts
         // one that is due at time 9.
-        let first = Log { events: vec![handled(5, 4, 10), handled(9, 10, 11)], next_order: 13 };
-        let second = Log { events: vec![handled(5, 2, 10), handled(9, 10, 11)], next_order: 12 };
+        let log = |tie, next_order| {
+            let mut log = Log { events: vec![handled(5, tie, 10), handled(9, 10, 11)] };
+            log.end(next_order);
+            log
+        };
+        let (first, second) = (log(4, 13), log(2, 12));
         let mut sequence = Sequence::default();
         assert_eq!(sequence.merge(10, &[&first, &second]), 15);
         assert_eq!([10, 11, 12].map(|order| sequence.order(0, order)), [11, 13, 14]);

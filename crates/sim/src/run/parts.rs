@@ -4,7 +4,8 @@ use super::{Simulation, deliver, deliver_all, handle};
 use crate::apps::UdpSource;
 use crate::event::Event;
 use crate::model::Scenario;
-use crate::packet::InFlight;
+use crate::network::Exports;
+use crate::packet::Slot;
 use crate::parts::exchange::{Exchange, Parcel};
 use crate::parts::inlet::Inlet;
 use crate::parts::order::{Handled, Renumbering, Sequence};
@@ -73,8 +74,6 @@ struct Part<'a> {
     inlets: Vec<Inlet>,
     /// By channel: its inlet, if its packets come from another part.
     inlet_of: Vec<u32>,
-    /// By channel: the part at its far end.
-    part_behind: Vec<usize>,
 }
 
 impl<'a> Part<'a> {
@@ -97,7 +96,8 @@ impl<'a> Part<'a> {
                 inlets.push(Inlet::new(channel, simulation.events.add_arrival_slot()));
             }
         }
-        simulation.network.cut(cut);
+        let by_part = vec![vec![]; plan.parts()];
+        simulation.network.cut(cut, Exports { by_part, part_behind, event: 0 });
         let here = scenario
             .flows
             .iter()
@@ -110,18 +110,7 @@ impl<'a> Part<'a> {
         let exports = vec![vec![]; plan.parts()];
         let parcel = Parcel { exports, ..Parcel::default() };
         let (window, base, sequence) = (0, 0, Sequence::default());
-        Ok(Part {
-            simulation,
-            plan,
-            number,
-            window,
-            base,
-            parcel,
-            sequence,
-            inlets,
-            inlet_of,
-            part_behind,
-        })
+        Ok(Part { simulation, plan, number, window, base, parcel, sequence, inlets, inlet_of })
     }
 
     /// Runs to the end, in windows.
@@ -134,9 +123,10 @@ impl<'a> Part<'a> {
         self.simulation.started = true;
         self.simulation.schedule_starts(end, &mut recorder);
         self.base = self.simulation.events.next_order();
-        self.parcel.log.next_order = self.base;
+        self.parcel.log.end(self.base);
         let mut ahead = self.plan.lookahead();
         loop {
+            std::mem::swap(&mut self.parcel.exports, &mut self.simulation.network.exports.by_part);
             self.parcel.next = self.next();
             self.list_orders();
             let Some(parcels) = exchange.meet(self.window, self.number, &mut self.parcel) else {
@@ -161,7 +151,7 @@ impl<'a> Part<'a> {
     fn next(&self) -> Option<Time> {
         let own = self.simulation.events.next_key().map(|key| key.time);
         let own = own.filter(|time| *time <= self.simulation.end);
-        let sent = self.parcel.exports.iter().flatten().map(|(_, export)| export.arrival);
+        let sent = self.parcel.exports.iter().flatten().map(|export| export.arrival);
         own.into_iter().chain(sent).min()
     }
 
@@ -188,9 +178,10 @@ impl<'a> Part<'a> {
         *base = next;
         for (from, parcel) in parcels.iter().enumerate() {
             for sent in &parcel.exports[*number] {
-                let inlet = &mut inlets[inlet_of[sent.1.channel as usize] as usize];
-                let ends = [from, *number];
-                inlet.add(ends, *window, *sent, sequence, order_of, &mut simulation.events);
+                let inlet = &mut inlets[inlet_of[sent.channel as usize] as usize];
+                let Simulation { events, network, .. } = simulation;
+                let packets = &mut network.transit.packets;
+                inlet.add([from, *number], *window, sent, sequence, order_of, events, packets);
             }
         }
         insertions
@@ -198,34 +189,23 @@ impl<'a> Part<'a> {
 
     /// Handles all events before `until`.
     fn run_window<R: Recorder>(&mut self, until: Time, recorder: &mut R) {
-        self.parcel.log.events.clear();
-        self.parcel.exports.iter_mut().for_each(Vec::clear);
+        self.parcel.log.clear();
+        self.simulation.network.exports.by_part.iter_mut().for_each(Vec::clear);
         let end = self.simulation.end;
-        while let Some(key) = self.simulation.events.next_key()
-            && key.time < until
-            && let Some((now, event)) = self.simulation.events.pop(end)
-        {
+        while let Some((key, event)) = self.simulation.events.pop_before(until, end) {
             let first_order = self.simulation.events.next_order();
-            self.parcel.log.events.push(Handled { key, first_order });
-            self.handle(now, event, recorder);
-            self.collect_exports();
+            self.simulation.network.exports.event = self.parcel.log.len() as u32;
+            self.parcel.log.add(Handled { key, first_order });
+            self.handle(key.time, event, recorder);
         }
-        self.parcel.log.next_order = self.simulation.events.next_order();
-    }
-
-    fn collect_exports(&mut self) {
-        let event = self.parcel.log.events.len() as u32 - 1;
-        for export in self.simulation.network.exports.drain(..) {
-            let part = self.part_behind[export.channel as usize];
-            self.parcel.exports[part].push((event, export));
-        }
+        self.parcel.log.end(self.simulation.events.next_order());
     }
 
     fn handle<R: Recorder>(&mut self, now: Time, event: Event, recorder: &mut R) {
         if let Event::Arrival { channel } = event
             && let Some(inlet) = self.inlets.get_mut(self.inlet_of[channel as usize] as usize)
         {
-            let number = self.parcel.log.events.len() as u32 - 1;
+            let number = self.simulation.network.exports.event;
             let packet = inlet.take(now, self.window, number, &mut self.simulation.events);
             if let Some(packet) = packet {
                 self.import(now, channel, packet, recorder);
@@ -256,7 +236,7 @@ impl<'a> Part<'a> {
     }
 
     /// A packet from another part arrives.
-    fn import<R: Recorder>(&mut self, now: Time, channel: u32, packet: InFlight, recorder: &mut R) {
+    fn import<R: Recorder>(&mut self, now: Time, channel: u32, packet: Slot, recorder: &mut R) {
         let Simulation { network, hosts, transports, events, records, handled, end, .. } =
             &mut self.simulation;
         let cx = &mut Context { events, records, recorder, end: *end };

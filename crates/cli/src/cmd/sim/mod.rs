@@ -21,6 +21,7 @@ mod print;
 mod qlog;
 mod run;
 mod simple_model;
+mod threads;
 
 use crate::envelope::Document;
 use crate::failure::Failure;

@@ -3,7 +3,7 @@
 use super::args::Run;
 use super::live::{self, Sampling};
 use super::qlog::QlogFiles;
-use super::{load, parquet, print};
+use super::{load, parquet, print, threads};
 use crate::envelope;
 use crate::failure::Failure;
 use crate::output_dir::OutputDir;
@@ -11,6 +11,7 @@ use crate::{interrupt, parallel, progress_bar, stdout};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::Path;
 use windlass_scenario::Document;
@@ -43,7 +44,7 @@ pub(super) fn main(args: &Run) -> Result<(), Failure> {
     });
     let result = match args.replicates {
         None if args.live => json!(simulate_live(&document, args.speed, written)?),
-        None => json!(simulate(&document.scenario, document.seed, written, &mut ())?),
+        None => json!(once(&document, args.threads, written)?),
         Some(count) => replicates(&document, count.get() as u64, args, written)?,
     };
     if let Some(Output { folder, .. }) = written {
@@ -57,6 +58,21 @@ pub(super) fn main(args: &Run) -> Result<(), Failure> {
     } else {
         stdout::line(&print::report(&document, &result))
     }
+}
+
+/// Runs once, on several threads if they are asked for and pay.
+fn once(
+    document: &Document,
+    threads: Option<NonZeroUsize>,
+    output: Option<Output<'_>>,
+) -> Result<Summary, Failure> {
+    let Document { scenario, seed, .. } = document;
+    if let Some(threads) = threads
+        && let Some(summary) = threads::simulate(scenario, *seed, threads, output)?
+    {
+        return Ok(summary);
+    }
+    simulate(scenario, *seed, output, &mut ())
 }
 
 /// Runs with seeds in a row and gives means and standard deviations.
@@ -111,12 +127,12 @@ fn replicate(
 
 /// Where a run writes, and what beside time series of flows.
 #[derive(Copy, Clone)]
-struct Output<'a> {
-    folder: &'a Path,
+pub(super) struct Output<'a> {
+    pub(super) folder: &'a Path,
     queues: bool,
-    parquet: bool,
-    pcap: bool,
-    qlog: bool,
+    pub(super) parquet: bool,
+    pub(super) pcap: bool,
+    pub(super) qlog: bool,
 }
 
 /// Runs once while the terminal shows it, until the user ends the view.
@@ -143,27 +159,53 @@ fn simulate<R: Recorder>(
     recorder: &mut R,
 ) -> Result<Summary, Failure> {
     let Some(output) = output else { return call(scenario, seed, recorder) };
-    let failure = |error: io::Error| Failure::io("writing the results", &error);
     if output.parquet {
-        let series = ColumnSeries::in_memory(scenario, output.queues);
+        let series = column_series(scenario, output);
         let (summary, (series, _)) = record(scenario, seed, output, (series, recorder))?;
-        for table in series.into_tables() {
-            let file = create(output.folder, &table.name, "parquet").map_err(failure)?;
-            parquet::write(file, &table).map_err(|error| failure(io::Error::other(error)))?;
-        }
+        write_parquet(output, series)?;
         return Ok(summary);
     }
+    let recorders = (csv_series(scenario, output)?, recorder);
+    let (summary, (series, _)) = record(scenario, seed, output, recorders)?;
+    finish_csv(series)?;
+    Ok(summary)
+}
+
+/// The time series of TCP flows and queues, and those of other transports.
+pub(super) type Csv = (CsvSeries<File>, EndpointSeries<File>);
+
+/// Opens the CSV files of a run.
+pub(super) fn csv_series(scenario: &Scenario, output: Output<'_>) -> Result<Csv, Failure> {
     let open = |name: &str| create(output.folder, name, "csv");
     let series = match output.queues {
         true => CsvSeries::new(scenario, open),
         false => CsvSeries::of_flows(scenario, open),
     };
-    let open = |name: &str| create(output.folder, name, "csv");
-    let endpoints = EndpointSeries::new(scenario, output.queues, open).map_err(failure)?;
-    let recorders = (series.map_err(failure)?, (endpoints, recorder));
-    let (summary, (series, (endpoints, _))) = record(scenario, seed, output, recorders)?;
-    series.finish().and_then(|()| endpoints.finish()).map_err(failure)?;
-    Ok(summary)
+    let endpoints = EndpointSeries::new(scenario, output.queues, open);
+    Ok((series.map_err(failure)?, endpoints.map_err(failure)?))
+}
+
+/// Writes the last lines.
+pub(super) fn finish_csv((series, endpoints): Csv) -> Result<(), Failure> {
+    series.finish().and_then(|()| endpoints.finish()).map_err(failure)
+}
+
+/// The time series in memory.
+pub(super) fn column_series(scenario: &Scenario, output: Output<'_>) -> ColumnSeries {
+    ColumnSeries::in_memory(scenario, output.queues)
+}
+
+/// Writes the time series as Parquet.
+pub(super) fn write_parquet(output: Output<'_>, series: ColumnSeries) -> Result<(), Failure> {
+    for table in series.into_tables() {
+        let file = create(output.folder, &table.name, "parquet").map_err(failure)?;
+        parquet::write(file, &table).map_err(|error| failure(io::Error::other(error)))?;
+    }
+    Ok(())
+}
+
+fn failure(error: io::Error) -> Failure {
+    Failure::io("writing the results", &error)
 }
 
 /// Runs once, with captures and qlog if they are wanted; the time series are still to be finished.
@@ -173,7 +215,6 @@ fn record<S: Recorder>(
     Output { folder, pcap, qlog, .. }: Output<'_>,
     mut series: S,
 ) -> Result<(Summary, S), Failure> {
-    let failure = |error: io::Error| Failure::io("writing the results", &error);
     if !pcap && !qlog {
         return Ok((call(scenario, seed, &mut series)?, series));
     }
