@@ -131,6 +131,9 @@ verify-site: site ## Run the tutorials and the guides' examples, as root; open t
 verify-stacks: setup ## Lint and test other transports in the simulator; as root hold them against windlass link
 	@scripts/verify-stacks
 
+verify-threads: setup ## Hold runs on 2 and 4 threads against one: 20,000 random networks, the committed scenarios, in minutes
+	cargo test --locked --profile quick --package windlass-sim --test parts -- --ignored --nocapture
+
 verify-tou: setup ## Run ssh, rsync, git, curl, psql, Go across two NATs with loss, kill -9 each part, as root
 	@scripts/setup-verify-tou
 	cargo test --locked --package windlass --test tou -- --ignored --nocapture --test-threads 1 \
