@@ -8,7 +8,7 @@ SOAK_SECONDS ?= 1800
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build python demo playground probe-library site test lint bench chaos fuzz sanitize verify-aarch64 verify-accecn verify-bare verify-drill verify-dualpi2 verify-ecn-proxy verify-judge verify-monitoring verify-mutants verify-nat verify-new verify-ns2 verify-packages verify-playground verify-probe verify-site verify-stacks verify-tou verify-traffic packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
+.PHONY: help setup build python demo playground probe-library site test lint bench chaos fuzz sanitize verify-aarch64 verify-accecn verify-bare verify-drill verify-dualpi2 verify-ecn-proxy verify-judge verify-monitoring verify-mutants verify-nat verify-new verify-ns2 verify-packages verify-playground verify-probe verify-site verify-stacks verify-threads verify-tou verify-traffic packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -1,4 +1,4 @@
-//! The queue of pending events. The event loop (`run.rs`) takes the next one; hosts, channels,
+//! The queue of pending events. The event loop (`run`) takes the next one; hosts, channels,
 //! middleboxes and UDP sources schedule them.
 
 use std::cmp::Ordering;

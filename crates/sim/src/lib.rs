@@ -68,6 +68,6 @@ pub use ecn_proxy::EcnProxy;
 pub use floor::empty_event_loop;
 pub use middlebox::{Middlebox, MiddleboxFactory};
 pub use model::Scenario;
-pub use record::Recorder;
-pub use run::{Simulation, run};
+pub use record::{Divide, Owners, Recorder};
+pub use run::{Simulation, run, run_in_parts};
 pub use summary::{Summary, fairness_index};

@@ -2,9 +2,9 @@
 
 use std::num::NonZeroUsize;
 use windlass_base::{Rng, Span};
-use windlass_sim::parts::{OneThread, PartsError, Plan, run_in_parts};
+use windlass_sim::parts::{OneThread, PartsError, Plan};
 use windlass_sim::series::columns::{ColumnSeries, Table};
-use windlass_sim::{Scenario, run};
+use windlass_sim::{Scenario, run, run_in_parts};
 
 fn scenario(text: &str) -> Scenario {
     let text = format!("schema = 2\nname = \"parts\"\n{text}");

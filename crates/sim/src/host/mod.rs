@@ -1,4 +1,4 @@
-//! TCP on the hosts: connections, their applications and timers. The event loop (`run.rs`) passes
+//! TCP on the hosts: connections, their applications and timers. The event loop (`run`) passes
 //! packets, timers and actions of applications to [`Hosts`], which sends the segments that follow
 //! into the [`Network`].
 
@@ -58,7 +58,7 @@ impl Hosts {
         self.here.get(flow as usize).is_none_or(|here| here[side])
     }
 
-    /// True if one end of a flow is in this part of the run, and its connection is open or opening. What follows
+    /// True if one end of a flow is in this part of the run, and its connection is open or opening. Its end
     /// depends on both ends.
     pub(crate) fn is_undisturbed(&self, flow: u32) -> bool {
         let Some(number) = self.sources.get(flow as usize).and_then(|source| source.current) else {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use windlass_base::Time;
 
-/// What a part shows to the others at the end of a window.
+/// The record of a window that a part shows to the others.
 #[derive(Debug, Default)]
 pub(crate) struct Parcel {
     pub(crate) log: Log,

@@ -7,7 +7,7 @@
 use super::order::Sequence;
 use crate::event::{ArrivalSlot, EventQueue};
 use crate::network::Export;
-use crate::packet::{Packets, Slot};
+use crate::packet::Slot;
 use std::collections::VecDeque;
 use windlass_base::Time;
 
@@ -48,11 +48,10 @@ impl Inlet {
         &mut self,
         [from, part]: [usize; 2],
         window: usize,
-        export: &Export,
+        (export, packet): (&Export, Slot),
         sequence: &Sequence,
         order_of: impl Fn(usize, u32) -> u32,
         events: &mut EventQueue,
-        packets: &mut Packets,
     ) {
         let Export { arrival, since, order, event, .. } = *export;
         if self.in_flight.is_empty() {
@@ -67,7 +66,6 @@ impl Inlet {
             };
             events.set_ordered_arrival(self.slot, arrival, since, order, self.channel);
         }
-        let packet = packets.put(export.packet);
         self.in_flight.push_back(Flying { arrival, since, packet });
     }
 

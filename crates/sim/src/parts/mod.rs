@@ -3,11 +3,10 @@
 //!
 //! A [`Plan`] cuts the network at channels with a delay. Each part is a whole copy of the network that simulates
 //! only its own nodes, in a thread of its own. A packet that leaves a part arrives elsewhere no earlier than the
-//! least delay of the cut channels: for that long, all parts run without asking each other ([`exchange`]). The
+//! least delay of the cut channels: for that long, all parts run without asking each other (`exchange.rs`). The
 //! result is that of one thread, bit for bit, since events of the same time keep the order that they have there
-//! ([`order`]).
+//! (`order.rs`).
 
-mod divide;
 pub(crate) mod exchange;
 mod groups;
 pub(crate) mod inlet;
@@ -16,13 +15,9 @@ mod plan;
 pub(crate) mod results;
 mod work;
 
-pub use divide::{Divide, Owners};
 pub use plan::{OneThread, Plan};
 
 use crate::build_error::BuildError;
-use crate::model::Scenario;
-use crate::run::run_parts;
-use crate::summary::Summary;
 use std::fmt;
 
 /// Why a run in parts has no result.
@@ -53,22 +48,3 @@ impl fmt::Display for PartsError {
 }
 
 impl std::error::Error for PartsError {}
-
-/// Runs a scenario in the parts of a plan, each in a thread of its own. Summary and records are those of
-/// [`run()`](crate::run()), bit for bit.
-///
-/// # Errors
-///
-/// See [`PartsError`].
-pub fn run_in_parts<R: Divide>(
-    scenario: &Scenario,
-    seed: u64,
-    plan: &Plan,
-    recorder: &mut R,
-) -> Result<Summary, PartsError> {
-    let owners = plan.owners(scenario);
-    let recorders = recorder.divide(plan.parts(), &owners).ok_or(PartsError::Recorder)?;
-    let (summary, recorders) = run_parts(scenario, seed, plan, recorders)?;
-    recorder.unite(recorders);
-    Ok(summary)
-}

@@ -168,13 +168,11 @@ impl Merged {
         self.orders.resize((last.first_order - first.first_order) as usize, 0);
         let mut orders = self.orders.iter_mut();
         for (event, place) in log.events.windows(2).zip(&self.places) {
-            let mut in_run = place.first_order;
             let insertions = event[1].first_order - event[0].first_order;
-            for _ in 0..insertions {
+            for in_run in place.first_order..place.first_order + insertions {
                 if let Some(order) = orders.next() {
                     *order = in_run;
                 }
-                in_run += 1;
             }
         }
     }

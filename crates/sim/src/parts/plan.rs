@@ -1,12 +1,12 @@
 //! Where a run is cut, and whether it pays.
 
-use super::divide::Owners;
 use super::groups::Groups;
 use super::results::Places;
 use super::work::{Work, ends};
 use crate::model::{LinkDirection, NodeId, Scenario, TcpApp};
 use crate::network::Network;
 use crate::packet::{IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
+use crate::record::Owners;
 use crate::reported_queues::reported_queues;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -223,7 +223,7 @@ fn divide(scenario: &Scenario, threads: usize) -> Result<(Plan, Work, Network), 
     Ok((plan, work, network))
 }
 
-/// What all hosts of a scenario share, for which it stays in one part.
+/// The reason why a scenario stays in one part: a thing that all its hosts share.
 fn shared(scenario: &Scenario) -> Option<&'static str> {
     let opens_later = |app: &TcpApp| {
         !matches!(app, TcpApp::Bulk | TcpApp::Transfer { .. } | TcpApp::Limited { .. })

@@ -5,7 +5,7 @@ use crate::record::{AtQueues, Records, Traffic, UdpRecord};
 use crate::summary::QueueSummary;
 use windlass_base::Time;
 
-/// What a part has counted.
+/// The counts of a part.
 #[derive(Debug)]
 pub(crate) struct PartResults {
     pub(crate) records: Records,

@@ -10,8 +10,8 @@ use crate::parts::exchange::{Exchange, Parcel};
 use crate::parts::inlet::Inlet;
 use crate::parts::order::{Handled, Renumbering, Sequence};
 use crate::parts::results::{PartResults, unite};
-use crate::parts::{Divide, PartsError, Plan};
-use crate::record::{Context, Recorder};
+use crate::parts::{PartsError, Plan};
+use crate::record::{Context, Divide, Recorder};
 use crate::summary::{self, Summary};
 use std::sync::RwLockReadGuard;
 use windlass_base::{Span, Time};
@@ -21,8 +21,27 @@ const INSERTIONS_MAX: u32 = 1 << 20;
 /// No inlet.
 const NONE: u32 = u32::MAX;
 
+/// Runs a scenario in the parts of a plan, each in a thread of its own. Summary and records are those of
+/// [`run()`](crate::run()), bit for bit.
+///
+/// # Errors
+///
+/// See [`PartsError`].
+pub fn run_in_parts<R: Divide>(
+    scenario: &Scenario,
+    seed: u64,
+    plan: &Plan,
+    recorder: &mut R,
+) -> Result<Summary, PartsError> {
+    let owners = plan.owners(scenario);
+    let recorders = recorder.divide(plan.parts(), &owners).ok_or(PartsError::Recorder)?;
+    let (summary, recorders) = run_parts(scenario, seed, plan, recorders)?;
+    recorder.unite(recorders);
+    Ok(summary)
+}
+
 /// Runs a scenario in parts, each with its recorder.
-pub(crate) fn run_parts<R: Divide>(
+fn run_parts<R: Divide>(
     scenario: &Scenario,
     seed: u64,
     plan: &Plan,
@@ -180,8 +199,9 @@ impl<'a> Part<'a> {
             for sent in &parcel.exports[*number] {
                 let inlet = &mut inlets[inlet_of[sent.channel as usize] as usize];
                 let Simulation { events, network, .. } = simulation;
-                let packets = &mut network.transit.packets;
-                inlet.add([from, *number], *window, sent, sequence, order_of, events, packets);
+                let packet = network.transit.packets.put(sent.packet);
+                let ends = [from, *number];
+                inlet.add(ends, *window, (sent, packet), sequence, order_of, events);
             }
         }
         insertions

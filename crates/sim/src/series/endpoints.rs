@@ -4,8 +4,7 @@
 use crate::decimal::{push_nanos, push_number};
 use crate::endpoint::{Datagram, EndpointEvent, EndpointStatus, Side, Transmit};
 use crate::model::Scenario;
-use crate::parts::{Divide, Owners};
-use crate::record::Recorder;
+use crate::record::{Divide, Owners, Recorder};
 use std::io::{self, Write};
 use windlass_base::{Ecn, Span, Time};
 

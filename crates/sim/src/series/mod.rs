@@ -8,8 +8,7 @@ pub mod csv;
 pub mod endpoints;
 
 use crate::model::{Flow, LinkDirection, Scenario};
-use crate::parts::{Divide, Owners};
-use crate::record::Recorder;
+use crate::record::{Divide, Owners, Recorder};
 use crate::reported_queues::reported_queues;
 use std::io;
 use windlass_base::{Span, Time};

@@ -15,6 +15,7 @@ mod load;
 mod model_args;
 #[cfg(not(feature = "parquet"))]
 mod no_parquet;
+mod output;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod print;

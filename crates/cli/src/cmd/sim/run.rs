@@ -2,23 +2,23 @@
 
 use super::args::Run;
 use super::live::{self, Sampling};
+use super::output::{
+    Output, column_series, create, csv_series, failure, finish_csv, write_parquet,
+};
 use super::qlog::QlogFiles;
-use super::{load, parquet, print, threads};
+use super::{load, print, threads};
 use crate::envelope;
 use crate::failure::Failure;
 use crate::output_dir::OutputDir;
 use crate::{interrupt, parallel, progress_bar, stdout};
 use serde_json::{Value, json};
-use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::fs;
+use std::io::BufWriter;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::Path;
 use windlass_scenario::Document;
 use windlass_sim::pcapng::Captures;
-use windlass_sim::series::columns::ColumnSeries;
-use windlass_sim::series::csv::CsvSeries;
-use windlass_sim::series::endpoints::EndpointSeries;
 use windlass_sim::{Recorder, Scenario, Summary};
 
 /// Runs the scenario and prints, or writes, what came out.
@@ -125,16 +125,6 @@ fn replicate(
     Ok(summary)
 }
 
-/// Where a run writes, and what beside time series of flows.
-#[derive(Copy, Clone)]
-pub(super) struct Output<'a> {
-    pub(super) folder: &'a Path,
-    queues: bool,
-    pub(super) parquet: bool,
-    pub(super) pcap: bool,
-    pub(super) qlog: bool,
-}
-
 /// Runs once while the terminal shows it, until the user ends the view.
 fn simulate_live(
     document: &Document,
@@ -171,43 +161,6 @@ fn simulate<R: Recorder>(
     Ok(summary)
 }
 
-/// The time series of TCP flows and queues, and those of other transports.
-pub(super) type Csv = (CsvSeries<File>, EndpointSeries<File>);
-
-/// Opens the CSV files of a run.
-pub(super) fn csv_series(scenario: &Scenario, output: Output<'_>) -> Result<Csv, Failure> {
-    let open = |name: &str| create(output.folder, name, "csv");
-    let series = match output.queues {
-        true => CsvSeries::new(scenario, open),
-        false => CsvSeries::of_flows(scenario, open),
-    };
-    let endpoints = EndpointSeries::new(scenario, output.queues, open);
-    Ok((series.map_err(failure)?, endpoints.map_err(failure)?))
-}
-
-/// Writes the last lines.
-pub(super) fn finish_csv((series, endpoints): Csv) -> Result<(), Failure> {
-    series.finish().and_then(|()| endpoints.finish()).map_err(failure)
-}
-
-/// The time series in memory.
-pub(super) fn column_series(scenario: &Scenario, output: Output<'_>) -> ColumnSeries {
-    ColumnSeries::in_memory(scenario, output.queues)
-}
-
-/// Writes the time series as Parquet.
-pub(super) fn write_parquet(output: Output<'_>, series: ColumnSeries) -> Result<(), Failure> {
-    for table in series.into_tables() {
-        let file = create(output.folder, &table.name, "parquet").map_err(failure)?;
-        parquet::write(file, &table).map_err(|error| failure(io::Error::other(error)))?;
-    }
-    Ok(())
-}
-
-fn failure(error: io::Error) -> Failure {
-    Failure::io("writing the results", &error)
-}
-
 /// Runs once, with captures and qlog if they are wanted; the time series are still to be finished.
 fn record<S: Recorder>(
     scenario: &Scenario,
@@ -232,12 +185,6 @@ fn record<S: Recorder>(
 
 fn call(scenario: &Scenario, seed: u64, recorder: &mut impl Recorder) -> Result<Summary, Failure> {
     windlass_sim::run(scenario, seed, recorder).map_err(|error| Failure::Input(error.to_string()))
-}
-
-fn create(folder: &Path, name: &str, extension: &str) -> io::Result<File> {
-    let path = folder.join(format!("{name}.{extension}"));
-    let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
-    File::create_new(path).map_err(named)
 }
 
 fn write_summary(folder: &Path, summary: &Value) -> Result<(), Failure> {

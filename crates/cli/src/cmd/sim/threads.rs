@@ -1,13 +1,13 @@
 //! `windlass sim run --threads`: one run on several threads, where that pays.
 
-use super::run::{Output, column_series, csv_series, finish_csv, write_parquet};
+use super::output::{Output, column_series, csv_series, finish_csv, write_parquet};
 use crate::failure::Failure;
 use std::fmt::Display;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use windlass_sim::parts::{OneThread, PartsError, Plan, run_in_parts};
-use windlass_sim::{Scenario, Summary};
+use windlass_sim::parts::{OneThread, PartsError, Plan};
+use windlass_sim::{Scenario, Summary, run_in_parts};
 
 /// Runs a scenario on this many threads. `None` if one thread is to run it: standard error says why.
 pub(super) fn simulate(

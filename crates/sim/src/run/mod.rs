@@ -19,7 +19,7 @@ use crate::record::{
 use crate::summary::{self, QueueSummary, Summary};
 use crate::transports::Transports;
 use crate::warnings::warnings;
-pub(crate) use parts::run_parts;
+pub use parts::run_in_parts;
 use std::ops::Deref;
 use windlass_base::{Span, Time};
 use windlass_tcp::Connection;

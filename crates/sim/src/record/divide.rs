@@ -1,6 +1,6 @@
 //! Recorders that can be divided among the parts of a run.
 
-use crate::record::Recorder;
+use super::recorder::Recorder;
 
 /// Which part of a run records what.
 #[derive(Clone, Debug)]
