@@ -123,6 +123,10 @@ impl Barrier {
 mod tests {
     use super::*;
 
+    fn time_of(window: u64, part: usize) -> Option<Time> {
+        Some(Time::from_nanos(window * 3 + part as u64))
+    }
+
     #[test]
     fn every_part_sees_the_parcels_of_the_window() {
         let exchange = Exchange::new(3);
@@ -132,12 +136,11 @@ mod tests {
                 scope.spawn(move || {
                     let mut parcel = Parcel::default();
                     for window in 0..1_000_u64 {
-                        let time = |part: usize| Some(Time::from_nanos(window * 3 + part as u64));
-                        parcel.next = time(part);
+                        parcel.next = time_of(window, part);
                         let all =
                             exchange.meet(window as usize, part, &mut parcel).expect("all meet");
                         let seen: Vec<_> = all.iter().map(|parcel| parcel.next).collect();
-                        assert_eq!(seen, [0, 1, 2].map(time));
+                        assert_eq!(seen, [0, 1, 2].map(|part| time_of(window, part)));
                     }
                 });
             }
