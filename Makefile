@@ -8,7 +8,7 @@ SOAK_SECONDS ?= 1800
 # Where rustup puts cargo, for a shell that was open before.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build python demo playground probe-library site test lint bench chaos fuzz sanitize verify-aarch64 verify-accecn verify-bare verify-drill verify-dualpi2 verify-ecn-proxy verify-judge verify-monitoring verify-mutants verify-nat verify-new verify-ns2 verify-packages verify-playground verify-probe verify-site verify-stacks verify-tou verify-traffic packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
+.PHONY: help setup build python demo playground probe-library site test lint bench chaos fuzz sanitize verify-aarch64 verify-accecn verify-bare verify-drill verify-dualpi2 verify-ecn-proxy verify-judge verify-monitoring verify-mutants verify-nat verify-new verify-ns2 verify-packages verify-playground verify-probe verify-site verify-stacks verify-threads verify-tou verify-traffic packages soak-sessions soak install uninstall install-tou uninstall-tou install-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -131,6 +131,9 @@ verify-site: site ## Run the tutorials and the guides' examples, as root; open t
 
 verify-stacks: setup ## Lint and test other transports in the simulator; as root hold them against windlass link
 	@scripts/verify-stacks
+
+verify-threads: setup ## Hold runs on 2 and 4 threads against one: 20,000 random networks, the committed scenarios, in minutes
+	cargo test --locked --profile quick --package windlass-sim --test parts -- --ignored --nocapture
 
 verify-tou: setup ## Run ssh, rsync, git, curl, psql, Go across two NATs with loss, kill -9 each part, as root
 	@scripts/setup-verify-tou

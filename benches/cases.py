@@ -220,6 +220,17 @@ def replicates() -> Case:
     return Case("replicates", "runs", (jobs(1), jobs(2)), (target,))
 
 
+def threads() -> Case:
+    """The wide case has one thread whatever is asked for, so it is no contender."""
+
+    def on(count: int) -> Contender:
+        name = f"{count} threads" if count > 1 else "1 thread"
+        return windlass_run("leaf-spine", "--threads", str(count), name=name)
+
+    target = Target("2 threads", "per_wall_s", at_least=1.6, over="1 thread")
+    return Case("threads", "segments", (on(1), on(2)), (target,))
+
+
 def batch() -> Case:
     def command(programs: Programs, folder: Path) -> list[str]:
         requests = folder / "requests.jsonl"
@@ -252,5 +263,5 @@ def floor() -> Case:
 
 def all_cases() -> dict[str, Case]:
     wides = wide("wide", ns3_run("wide", once=True)), wide("wide-hosts")
-    cases = small(), small_cwnd(), big(), *wides, replicates(), batch(), floor()
+    cases = small(), small_cwnd(), big(), *wides, replicates(), threads(), batch(), floor()
     return {case.name: case for case in cases}

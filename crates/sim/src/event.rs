@@ -1,4 +1,4 @@
-//! The queue of pending events. The event loop (`run.rs`) takes the next one; hosts, channels,
+//! The queue of pending events. The event loop (`run`) takes the next one; hosts, channels,
 //! middleboxes and UDP sources schedule them.
 
 use std::cmp::Ordering;
@@ -37,7 +37,7 @@ struct PendingEvent {
 }
 
 /// Number of different orders: insertions between two renumberings.
-const ORDERS: u64 = 1 << ORDER_BITS;
+pub(crate) const ORDERS: u64 = 1 << ORDER_BITS;
 const ORDER_BITS: u32 = 24;
 const LONGEST: u64 = u64::MAX >> ORDER_BITS;
 const KIND_SHIFT: u32 = 32;
@@ -63,6 +63,10 @@ impl PendingEvent {
 
     fn with_order(self, order: u64) -> PendingEvent {
         PendingEvent { tie: self.tie >> ORDER_BITS << ORDER_BITS | order, ..self }
+    }
+
+    fn order(self) -> u32 {
+        (self.tie & (ORDERS - 1)) as u32
     }
 
     /// The sort key of events. One number compares faster than two.
@@ -98,6 +102,30 @@ impl Ord for PendingEvent {
 impl PartialOrd for PendingEvent {
     fn partial_cmp(&self, other: &PendingEvent) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+}
+
+/// The place of an event among all others.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct EventKey {
+    pub(crate) time: Time,
+    /// As that of a pending event: how long before its time it was set, and the order of insertion.
+    pub(crate) tie: u64,
+}
+
+impl EventKey {
+    /// Behind all others.
+    pub(crate) const NONE: EventKey = EventKey { time: Time::MAX, tie: u64::MAX };
+
+    /// Time, and how long before it the event was set: all but the order of insertion, as one number.
+    #[inline]
+    pub(crate) fn without_order(self) -> u128 {
+        u128::from(self.time.as_nanos()) << 64 | u128::from(self.tie | (ORDERS - 1))
+    }
+
+    /// The order of insertion.
+    pub(crate) fn order(self) -> u32 {
+        (self.tie & (ORDERS - 1)) as u32
     }
 }
 
@@ -176,6 +204,69 @@ impl EventQueue {
         self.now = other.time;
         self.others.remove_first();
         Some((other.time, other.event()))
+    }
+
+    /// Time and tie of the next event, which order it among the events of all parts of a run.
+    pub(crate) fn next_key(&self) -> Option<EventKey> {
+        let first = earlier(self.arrivals.first(), self.others.first());
+        (first != PendingEvent::NONE).then_some(EventKey { time: first.time, tie: first.tie })
+    }
+
+    /// Takes the next event, if it is due before `until` and no later than `end`.
+    #[inline]
+    pub(crate) fn pop_before(&mut self, until: Time, end: Time) -> Option<(EventKey, Event)> {
+        let (arrival, other) = (self.arrivals.first(), self.others.first());
+        let first = if arrival.is_before(&other) { arrival } else { other };
+        if first.time >= until || first.time > end {
+            return None;
+        }
+        self.now = first.time;
+        let event = first.event();
+        if !matches!(event, Event::Arrival { .. }) {
+            self.others.remove_first();
+        }
+        Some((EventKey { time: first.time, tie: first.tie }, event))
+    }
+
+    /// The order of the next insertion.
+    pub(crate) fn next_order(&self) -> u32 {
+        self.next_order as u32
+    }
+
+    /// Takes an order without an insertion.
+    pub(crate) fn take_order(&mut self) -> u32 {
+        self.next_order += 1;
+        self.next_order as u32 - 1
+    }
+
+    /// As [`EventQueue::set_arrival`], with an order that was given elsewhere.
+    pub(crate) fn set_ordered_arrival(
+        &mut self,
+        slot: ArrivalSlot,
+        time: Time,
+        since: Time,
+        order: u32,
+        channel: u32,
+    ) {
+        let entry = PendingEvent::new(time, since, order.into(), Event::Arrival { channel });
+        self.arrivals.set(slot, entry);
+    }
+
+    /// Changes the orders of all pending events, which must keep their order; `next` is that of the next
+    /// insertion.
+    pub(crate) fn change_orders(&mut self, change: impl Fn(u32) -> u32, next: u32) {
+        let changed = |old: PendingEvent| match old == PendingEvent::NONE {
+            true => old,
+            false => old.with_order(change(old.order()).into()),
+        };
+        self.arrivals.map(changed);
+        self.others.map(changed);
+        self.next_order = next.into();
+    }
+
+    /// The orders of all pending events.
+    pub(crate) fn orders(&self) -> impl Iterator<Item = u32> + '_ {
+        self.arrivals.pending().chain(self.others.pending()).map(PendingEvent::order)
     }
 
     /// Gives the pending events, whose order stays, the first orders.

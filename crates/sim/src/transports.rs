@@ -1,4 +1,4 @@
-//! Endpoints of other transports on the hosts, and their timers. The event loop (`run.rs`) passes datagrams and
+//! Endpoints of other transports on the hosts, and their timers. The event loop (`run`) passes datagrams and
 //! timers to [`Transports`], which sends the datagrams that follow into the [`Network`].
 
 use crate::apps::start_time;

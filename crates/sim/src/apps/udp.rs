@@ -1,4 +1,4 @@
-//! UDP sources: when each sends its next packet, and how large it is. The event loop sends it (`run.rs`).
+//! UDP sources: when each sends its next packet, and how large it is. The event loop sends it (`run`).
 
 use super::draw::{draw, start_time};
 use crate::model::{ConstantRate, UdpFlow, UdpTraffic};

@@ -1,4 +1,4 @@
-//! TCP on the hosts: connections, their applications and timers. The event loop (`run.rs`) passes
+//! TCP on the hosts: connections, their applications and timers. The event loop (`run`) passes
 //! packets, timers and actions of applications to [`Hosts`], which sends the segments that follow
 //! into the [`Network`].
 
@@ -33,6 +33,8 @@ pub(crate) struct Hosts {
     connections: Vec<Option<Box<Pair>>>,
     /// Receivers for whose timer an event is pending.
     receivers_armed: u32,
+    /// The ends of each flow in this part of the run; empty if it is not divided.
+    here: Vec<[bool; 2]>,
 }
 
 impl Hosts {
@@ -42,7 +44,35 @@ impl Hosts {
             sources: Sources::new(scenario, seed),
             connections: vec![],
             receivers_armed: 0,
+            here: vec![],
         }
+    }
+
+    /// Leaves all but these ends of the flows, sender and receiver, to other parts of the run.
+    pub(crate) fn restrict(&mut self, here: Vec<[bool; 2]>) {
+        self.here = here;
+    }
+
+    /// True if an end of a flow is in this part of the run.
+    fn is_here(&self, flow: u32, side: usize) -> bool {
+        self.here.get(flow as usize).is_none_or(|here| here[side])
+    }
+
+    /// True if one end of a flow is in this part of the run, and its connection is open or opening. Its end
+    /// depends on both ends.
+    pub(crate) fn is_undisturbed(&self, flow: u32) -> bool {
+        let Some(number) = self.sources.get(flow as usize).and_then(|source| source.current) else {
+            return true;
+        };
+        let Some(pair) = &self.connections[number as usize] else { return false };
+        let is_open = |side: usize| {
+            let state = pair.ends[side].connection.state();
+            matches!(
+                state,
+                State::Listen | State::SynSent | State::SynReceived | State::Established
+            )
+        };
+        !pair.is_done() && [SENDER, RECEIVER].into_iter().all(is_open)
     }
 
     /// The sending end of a flow's connection, if there is one.
@@ -67,9 +97,11 @@ impl Hosts {
         cx: &mut Context<'_, R>,
     ) {
         self.sources.of(flow).act(now);
+        let is_here = self.is_here(flow, SENDER);
         while let Some(action) = self.sources.poll_action(now, flow) {
             match action {
                 Action::Open(carries) => self.open(now, flow, carries, network, cx),
+                _ if !is_here => {}
                 Action::Request { connection, exchange } => {
                     let ask = |pair: &mut Pair| pair.ask(now, exchange);
                     cx.records.flows[flow as usize].transfer_begun(now);
@@ -82,7 +114,9 @@ impl Hosts {
                 Action::Close { connection } => self.close(now, connection, network, cx),
             }
         }
-        settle(now, flow, &mut self.sources, cx);
+        if is_here {
+            settle(now, flow, &mut self.sources, cx);
+        }
     }
 
     /// A flow's application opens a connection.
@@ -109,8 +143,12 @@ impl Hosts {
             pair.begin(now);
         }
         self.connections.push(Some(pair));
-        self.drive_apart::<R, RECEIVER>(now, number, network, cx);
-        self.drive_apart::<R, SENDER>(now, number, network, cx);
+        if self.is_here(flow, RECEIVER) {
+            self.drive_apart::<R, RECEIVER>(now, number, network, cx);
+        }
+        if self.is_here(flow, SENDER) {
+            self.drive_apart::<R, SENDER>(now, number, network, cx);
+        }
     }
 
     /// An application closes a connection.

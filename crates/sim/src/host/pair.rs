@@ -356,6 +356,11 @@ impl Pair {
         listening.for_each(|end| end.connection.close(now));
     }
 
+    /// True if the receiver has all data, or an end has failed.
+    pub(super) fn is_done(&self) -> bool {
+        self.done
+    }
+
     /// True if both ends are closed. Checks the end that changed first, since it is in the cache. Of
     /// connections that come and go an end in TIME-WAIT counts as closed: it keeps its memory for a
     /// minute, and all that it could do is to answer a FIN again.

@@ -39,6 +39,22 @@ impl Ecmp {
         self.early.fill([false; 2]);
     }
 
+    /// The last channels of paths, which all paths of a flow have in common, from which packets are delivered
+    /// early; `paths` has one path of each flow, forward and back.
+    pub(super) fn early_channels<'a>(
+        &'a self,
+        routes: &'a Routes,
+        paths: &'a [[u32; 2]],
+    ) -> impl Iterator<Item = u32> + 'a {
+        let ways = self.early.iter().zip(paths).flat_map(|(early, path)| early.iter().zip(path));
+        ways.filter(|(early, _)| **early).filter_map(|(_, path)| routes.channels(*path).last())
+    }
+
+    /// True if packets may be delivered early to the receiver of a flow.
+    pub(super) fn delivers_early(&self, flow: u32) -> bool {
+        self.early[flow as usize][0]
+    }
+
     /// Where the path of packets of a flow from `source` to `destination` begins. There must be one.
     pub(super) fn path(
         &mut self,

@@ -15,11 +15,12 @@ pub(crate) struct Hop(u32);
 impl Hop {
     const DELIVERS_EARLY: u32 = 1 << 31;
     const LAST: u32 = 1 << 30;
+    const CUT: u32 = 1 << 29;
 
     /// The channel; at the destination a number that no channel has.
     #[inline]
     pub(crate) fn number(self) -> u32 {
-        self.0 & !(Hop::DELIVERS_EARLY | Hop::LAST)
+        self.0 & !(Hop::DELIVERS_EARLY | Hop::LAST | Hop::CUT)
     }
 
     /// The channel; `None` at the destination.
@@ -36,10 +37,16 @@ impl Hop {
         self.0 & Hop::DELIVERS_EARLY != 0
     }
 
-    /// True if this channel leads to the destination.
+    /// True if packets leave the loop from hop to hop behind this channel: it leads to the destination, or to
+    /// another part of the run.
     #[inline]
-    pub(crate) fn is_last(self) -> bool {
-        self.0 & Hop::LAST != 0
+    pub(crate) fn ends_early_way(self) -> bool {
+        self.0 & (Hop::LAST | Hop::CUT) != 0
+    }
+
+    /// True if the channel leads to another part of the run.
+    pub(crate) fn is_cut(self) -> bool {
+        self.0 & Hop::CUT != 0
     }
 }
 
@@ -51,11 +58,14 @@ pub(crate) struct Routes {
     hops: Vec<Hop>,
     /// The shortest paths from each node that was asked for.
     trees: BTreeMap<NodeId, Vec<Option<Reached>>>,
+    /// Whether each channel leads to another part of the run; empty unless it has parts.
+    cut: Vec<bool>,
 }
 
 impl Routes {
     pub(crate) fn new(scenario: &Scenario) -> Routes {
-        Routes { graph: Graph::new(scenario), hops: Vec::new(), trees: BTreeMap::new() }
+        let (hops, cut) = (Vec::new(), Vec::new());
+        Routes { graph: Graph::new(scenario), hops, trees: BTreeMap::new(), cut }
     }
 
     /// The channel that comes at `hop`; `None` at the destination.
@@ -104,8 +114,22 @@ impl Routes {
         if let Some(last) = self.hops[begin..].last_mut() {
             last.0 |= Hop::LAST;
         }
+        if !self.cut.is_empty() {
+            mark_cut(&mut self.hops[begin..], &self.cut);
+        }
         self.hops.push(DELIVERED);
         begin as u32
+    }
+
+    /// Cuts these channels on all paths, present and to come: their packets go to another part of the run.
+    pub(crate) fn cut(&mut self, cut: Vec<bool>) {
+        mark_cut(&mut self.hops, &cut);
+        self.cut = cut;
+    }
+
+    /// The channels from which packets are delivered early on any path.
+    pub(crate) fn early_channels(&self) -> impl Iterator<Item = u32> + '_ {
+        self.hops.iter().filter_map(|hop| hop.channel().filter(|_| hop.delivers_early()))
     }
 
     pub(super) fn graph(&self) -> &Graph {
@@ -206,6 +230,15 @@ impl Routes {
             }
         }
         None
+    }
+}
+
+/// A cut channel returns the arrivals of its packets, as one that delivers early.
+fn mark_cut(hops: &mut [Hop], cut: &[bool]) {
+    for hop in hops {
+        if hop.channel().is_some_and(|channel| cut[channel as usize]) {
+            hop.0 |= Hop::CUT | Hop::DELIVERS_EARLY;
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod completions;
 mod delays;
+mod divide;
 mod endpoint;
 mod flow;
 mod mean;
@@ -10,6 +11,7 @@ mod queue;
 mod recorder;
 
 pub(crate) use completions::{CLASS_BOUNDS, Class, Completion, Completions, IdlePath};
+pub use divide::{Divide, Owners};
 pub(crate) use endpoint::{EndRecord, EndpointRecord};
 pub(crate) use flow::{FlowRecord, FlowTap};
 pub(crate) use mean::Signal;

@@ -4,7 +4,7 @@
 use crate::decimal::{push_nanos, push_number};
 use crate::endpoint::{Datagram, EndpointEvent, EndpointStatus, Side, Transmit};
 use crate::model::Scenario;
-use crate::record::Recorder;
+use crate::record::{Divide, Owners, Recorder};
 use std::io::{self, Write};
 use windlass_base::{Ecn, Span, Time};
 
@@ -107,6 +107,16 @@ impl<W: Write> EndpointSeries<W> {
             self.error.get_or_insert(error);
         }
     }
+}
+
+/// Flows of other transports run in one part.
+impl<W: Write + Send> Divide for EndpointSeries<W> {
+    fn divide(&mut self, parts: usize, _: &Owners) -> Option<Vec<EndpointSeries<W>>> {
+        let none = || EndpointSeries { flows: vec![], error: None };
+        self.flows.is_empty().then(|| (0..parts).map(|_| none()).collect())
+    }
+
+    fn unite(&mut self, _: Vec<EndpointSeries<W>>) {}
 }
 
 impl<W: Write> Recorder for EndpointSeries<W> {

@@ -8,7 +8,7 @@ pub mod csv;
 pub mod endpoints;
 
 use crate::model::{Flow, LinkDirection, Scenario};
-use crate::record::Recorder;
+use crate::record::{Divide, Owners, Recorder};
 use crate::reported_queues::reported_queues;
 use std::io;
 use windlass_base::{Span, Time};
@@ -205,6 +205,47 @@ impl<F: Rows<FlowRow>, T: Rows<TransferRow>, Q: Rows<QueueRow>> Recorder for Ser
             let result = queue.begin(now);
             queue.row.delay = Some(waited);
             self.keep_error(result);
+        }
+    }
+}
+
+/// The series of a flow go to the part of its sender, those of a queue to the queue's.
+impl<F, T, Q> Divide for Series<F, T, Q>
+where
+    F: Rows<FlowRow> + Send,
+    T: Rows<TransferRow> + Send,
+    Q: Rows<QueueRow> + Send,
+{
+    fn divide(&mut self, parts: usize, owners: &Owners) -> Option<Vec<Series<F, T, Q>>> {
+        let part = |number: usize| Series {
+            flows: take_of(&mut self.flows, &owners.flows, number),
+            transfers: take_of(&mut self.transfers, &owners.flows, number),
+            queues: take_of(&mut self.queues, &owners.channels, number),
+            error: None,
+        };
+        Some((0..parts).map(part).collect())
+    }
+
+    fn unite(&mut self, parts: Vec<Series<F, T, Q>>) {
+        for part in parts {
+            put_back(&mut self.flows, part.flows);
+            put_back(&mut self.transfers, part.transfers);
+            put_back(&mut self.queues, part.queues);
+            self.keep_error(part.error.map_or(Ok(()), Err));
+        }
+    }
+}
+
+/// Takes what the part of this number owns.
+fn take_of<S>(all: &mut [Option<S>], owners: &[usize], number: usize) -> Vec<Option<S>> {
+    let take = |(one, owner): (&mut Option<S>, &usize)| one.take_if(|_| *owner == number);
+    all.iter_mut().zip(owners).map(take).collect()
+}
+
+fn put_back<S>(all: &mut [Option<S>], part: Vec<Option<S>>) {
+    for (one, taken) in all.iter_mut().zip(part) {
+        if taken.is_some() {
+            *one = taken;
         }
     }
 }

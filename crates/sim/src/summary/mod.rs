@@ -305,28 +305,37 @@ pub fn fairness_index(rates: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (rates.len() as f64 * squares))
 }
 
-/// Builds the summary of a run.
+/// The queues that a run reports, in the order of [`Summary::queues`].
+pub(crate) fn queues(scenario: &Scenario, end: Time, network: &Network) -> Vec<QueueSummary> {
+    let lengths = lengths(scenario, end);
+    let directions = reported_queues(scenario).into_iter();
+    directions.map(|direction| queue_summary(scenario, direction, network, lengths)).collect()
+}
+
+fn lengths(scenario: &Scenario, end: Time) -> Lengths {
+    let duration = end - Time::ZERO;
+    let steady: Span = duration.saturating_sub(scenario.steady_from);
+    Lengths { whole_s: duration.as_secs_f64(), steady_s: steady.as_secs_f64() }
+}
+
+/// Builds the summary of a run from its records and its queues.
 pub(crate) fn summarise(
     scenario: &Scenario,
     seed: u64,
     end: Time,
     network: &Network,
     records: &Records,
+    queues: Vec<QueueSummary>,
     events: u64,
 ) -> Summary {
     let Scenario { steady_from, .. } = *scenario;
     let duration = end - Time::ZERO;
-    let steady: Span = duration.saturating_sub(steady_from);
-    let lengths = Lengths { whole_s: duration.as_secs_f64(), steady_s: steady.as_secs_f64() };
+    let lengths = lengths(scenario, end);
     let flows: Vec<FlowSummary> = (0..)
         .zip(scenario.flows.iter().zip(&records.flows))
         .map(|(number, (flow, record))| {
             flow_summary(number, flow, record, network, records, lengths)
         })
-        .collect();
-    let queues: Vec<QueueSummary> = reported_queues(scenario)
-        .into_iter()
-        .map(|direction| queue_summary(scenario, direction, network, lengths))
         .collect();
     let bottleneck = &queues[0];
     let endpoints = endpoint_summaries(scenario, network, records, lengths);

@@ -56,6 +56,7 @@ Examples:
   windlass sim run FILE --set dumbbell.bottleneck.rate=2Mbit/s --set queues.marking.p_max=0.2
   windlass sim run FILE --out results --pcap --qlog --json
   windlass sim run FILE --live --speed 10        # ten simulated seconds a second
+  windlass sim run experiments/bench/leaf-spine.toml --threads 2
 
 The same scenario and seed give the same bytes. Without --seed the scenario's own seed is taken, or \
 1; the output names it.";
@@ -156,6 +157,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", requires = "replicates")]
     #[arg(value_parser = parse_count, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroUsize>,
+    /// Run on N threads where the network can be divided and it pays; the bytes are the same [default: 1]
+    #[arg(long, value_name = "N", conflicts_with_all = ["replicates", "live"])]
+    #[arg(value_parser = parse_count, allow_negative_numbers = true)]
+    pub threads: Option<NonZeroUsize>,
     /// Write summary.json and time series into a new directory; with replicates, one directory
     /// for each seed in it
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

@@ -15,12 +15,14 @@ mod load;
 mod model_args;
 #[cfg(not(feature = "parquet"))]
 mod no_parquet;
+mod output;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod print;
 mod qlog;
 mod run;
 mod simple_model;
+mod threads;
 
 use crate::envelope::Document;
 use crate::failure::Failure;

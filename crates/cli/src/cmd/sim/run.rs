@@ -2,22 +2,23 @@
 
 use super::args::Run;
 use super::live::{self, Sampling};
+use super::output::{
+    Output, column_series, create, csv_series, failure, finish_csv, write_parquet,
+};
 use super::qlog::QlogFiles;
-use super::{load, parquet, print};
+use super::{load, print, threads};
 use crate::envelope;
 use crate::failure::Failure;
 use crate::output_dir::OutputDir;
 use crate::{interrupt, parallel, progress_bar, stdout};
 use serde_json::{Value, json};
-use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::fs;
+use std::io::BufWriter;
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::Path;
 use windlass_scenario::Document;
 use windlass_sim::pcapng::Captures;
-use windlass_sim::series::columns::ColumnSeries;
-use windlass_sim::series::csv::CsvSeries;
-use windlass_sim::series::endpoints::EndpointSeries;
 use windlass_sim::{Recorder, Scenario, Summary};
 
 /// Runs the scenario and prints, or writes, what came out.
@@ -43,7 +44,7 @@ pub(super) fn main(args: &Run) -> Result<(), Failure> {
     });
     let result = match args.replicates {
         None if args.live => json!(simulate_live(&document, args.speed, written)?),
-        None => json!(simulate(&document.scenario, document.seed, written, &mut ())?),
+        None => json!(once(&document, args.threads, written)?),
         Some(count) => replicates(&document, count.get() as u64, args, written)?,
     };
     if let Some(Output { folder, .. }) = written {
@@ -57,6 +58,21 @@ pub(super) fn main(args: &Run) -> Result<(), Failure> {
     } else {
         stdout::line(&print::report(&document, &result))
     }
+}
+
+/// Runs once, on several threads if they are asked for and pay.
+fn once(
+    document: &Document,
+    threads: Option<NonZeroUsize>,
+    output: Option<Output<'_>>,
+) -> Result<Summary, Failure> {
+    let Document { scenario, seed, .. } = document;
+    if let Some(threads) = threads
+        && let Some(summary) = threads::simulate(scenario, *seed, threads, output)?
+    {
+        return Ok(summary);
+    }
+    simulate(scenario, *seed, output, &mut ())
 }
 
 /// Runs with seeds in a row and gives means and standard deviations.
@@ -109,16 +125,6 @@ fn replicate(
     Ok(summary)
 }
 
-/// Where a run writes, and what beside time series of flows.
-#[derive(Copy, Clone)]
-struct Output<'a> {
-    folder: &'a Path,
-    queues: bool,
-    parquet: bool,
-    pcap: bool,
-    qlog: bool,
-}
-
 /// Runs once while the terminal shows it, until the user ends the view.
 fn simulate_live(
     document: &Document,
@@ -143,26 +149,15 @@ fn simulate<R: Recorder>(
     recorder: &mut R,
 ) -> Result<Summary, Failure> {
     let Some(output) = output else { return call(scenario, seed, recorder) };
-    let failure = |error: io::Error| Failure::io("writing the results", &error);
     if output.parquet {
-        let series = ColumnSeries::in_memory(scenario, output.queues);
+        let series = column_series(scenario, output);
         let (summary, (series, _)) = record(scenario, seed, output, (series, recorder))?;
-        for table in series.into_tables() {
-            let file = create(output.folder, &table.name, "parquet").map_err(failure)?;
-            parquet::write(file, &table).map_err(|error| failure(io::Error::other(error)))?;
-        }
+        write_parquet(output, series)?;
         return Ok(summary);
     }
-    let open = |name: &str| create(output.folder, name, "csv");
-    let series = match output.queues {
-        true => CsvSeries::new(scenario, open),
-        false => CsvSeries::of_flows(scenario, open),
-    };
-    let open = |name: &str| create(output.folder, name, "csv");
-    let endpoints = EndpointSeries::new(scenario, output.queues, open).map_err(failure)?;
-    let recorders = (series.map_err(failure)?, (endpoints, recorder));
-    let (summary, (series, (endpoints, _))) = record(scenario, seed, output, recorders)?;
-    series.finish().and_then(|()| endpoints.finish()).map_err(failure)?;
+    let recorders = (csv_series(scenario, output)?, recorder);
+    let (summary, (series, _)) = record(scenario, seed, output, recorders)?;
+    finish_csv(series)?;
     Ok(summary)
 }
 
@@ -173,7 +168,6 @@ fn record<S: Recorder>(
     Output { folder, pcap, qlog, .. }: Output<'_>,
     mut series: S,
 ) -> Result<(Summary, S), Failure> {
-    let failure = |error: io::Error| Failure::io("writing the results", &error);
     if !pcap && !qlog {
         return Ok((call(scenario, seed, &mut series)?, series));
     }
@@ -191,12 +185,6 @@ fn record<S: Recorder>(
 
 fn call(scenario: &Scenario, seed: u64, recorder: &mut impl Recorder) -> Result<Summary, Failure> {
     windlass_sim::run(scenario, seed, recorder).map_err(|error| Failure::Input(error.to_string()))
-}
-
-fn create(folder: &Path, name: &str, extension: &str) -> io::Result<File> {
-    let path = folder.join(format!("{name}.{extension}"));
-    let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
-    File::create_new(path).map_err(named)
 }
 
 fn write_summary(folder: &Path, summary: &Value) -> Result<(), Failure> {

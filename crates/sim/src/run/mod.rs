@@ -1,6 +1,8 @@
 //! Running a scenario: the event loop, which takes the next event from the queue and passes it to
 //! the network or to the hosts.
 
+mod parts;
+
 use crate::apps::{UdpPacket, UdpSource};
 use crate::build_error::BuildError;
 use crate::event::{Event, EventQueue};
@@ -14,9 +16,10 @@ use crate::random_stream;
 use crate::record::{
     Completions, Context, EndpointRecord, FlowRecord, Recorder, Records, Traffic, UdpRecord,
 };
-use crate::summary::{self, Summary};
+use crate::summary::{self, QueueSummary, Summary};
 use crate::transports::Transports;
 use crate::warnings::warnings;
+pub use parts::run_in_parts;
 use std::ops::Deref;
 use windlass_base::{Span, Time};
 use windlass_tcp::Connection;
@@ -153,6 +156,18 @@ impl<S: Deref<Target = Scenario>> Simulation<S> {
     /// Ends the run here, and returns its summary.
     pub fn finish<R: Recorder>(mut self, recorder: &mut R) -> Summary {
         let end = if self.over { self.end } else { self.now().min(self.end) };
+        self.finish_records(end, recorder);
+        for (source, record) in self.udp.iter().zip(&mut self.records.udp) {
+            if let Some(media) = &mut record.media {
+                media.finish(end, source.frames_sent());
+            }
+        }
+        let queues = summary::queues(&self.scenario, end, &self.network);
+        self.summary(end, queues)
+    }
+
+    /// Catches up with the end of the run, all but the frames of media.
+    fn finish_records<R: Recorder>(&mut self, end: Time, recorder: &mut R) {
         let (events, records) = (&mut self.events, &mut self.records);
         let cx = &mut Context { events, records, recorder, end };
         self.network.finish(end, cx);
@@ -163,11 +178,9 @@ impl<S: Deref<Target = Scenario>> Simulation<S> {
             flow.application = self.hosts.figures(number, end);
             flow.finished = self.hosts.is_finished(number);
         }
-        for (source, record) in self.udp.iter().zip(&mut self.records.udp) {
-            if let Some(media) = &mut record.media {
-                media.finish(end, source.frames_sent());
-            }
-        }
+    }
+
+    fn summary(&self, end: Time, queues: Vec<QueueSummary>) -> Summary {
         Summary {
             middleboxes: self.middleboxes.summaries(&self.scenario),
             barriers: summary::barriers(&self.scenario, self.hosts.barriers()),
@@ -177,6 +190,7 @@ impl<S: Deref<Target = Scenario>> Simulation<S> {
                 end,
                 &self.network,
                 &self.records,
+                queues,
                 self.handled,
             )
         }
@@ -230,6 +244,18 @@ fn handle<R: Recorder>(
             send_udp(now, source, flow, &mut udp[source as usize], network, cx);
         }
     }
+    deliver_all(now, network, hosts, transports, cx);
+}
+
+/// The deliveries that follow from an event at once.
+#[inline(always)]
+fn deliver_all<R: Recorder>(
+    now: Time,
+    network: &mut Network,
+    hosts: &mut Hosts,
+    transports: &mut Transports,
+    cx: &mut Context<'_, R>,
+) {
     loop {
         if let Some(packet) = network.inbox.pop_front() {
             deliver(now, packet, hosts, transports, network, cx);
