@@ -5,7 +5,7 @@ A contender's command gets the programs and an empty folder of its own for whate
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -19,6 +19,8 @@ BATCH_LINES = 2000
 FLOOR_EVENTS = 5_000_000
 
 WINDLASS = "windlass"
+BEFORE = "windlass, before"
+"""An earlier build, if there is one to compare with."""
 PEER = "ns-2"
 """With the packet headers in use alone, which is ns-2 at its fastest."""
 PEER_BY_DEFAULT = "ns-2, all headers"
@@ -27,10 +29,11 @@ PEER_BY_DEFAULT = "ns-2, all headers"
 
 @dataclass(frozen=True)
 class Programs:
-    """Paths of the binaries; `ns` is None where ns-2 is missing."""
+    """Paths of the binaries; `ns` is None where ns-2 is missing. `before` is an earlier build."""
 
     windlass: str
     ns: str | None
+    before: str | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,16 @@ class Contender:
     command: Callable[[Programs, Path], list[str]]
     read: Callable[[bytes], Work]
     needs_ns2: bool = False
+
+
+def before(contender: Contender) -> Contender:
+    """The same by the earlier build."""
+
+    def command(programs: Programs, folder: Path) -> list[str]:
+        assert programs.before, "compared only where there is an earlier build"
+        return contender.command(replace(programs, windlass=programs.before), folder)
+
+    return replace(contender, name=BEFORE, command=command)
 
 
 @dataclass(frozen=True)

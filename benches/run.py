@@ -18,7 +18,7 @@ from pathlib import Path
 import process
 import summary
 import table
-from cases import ROOT, Case, Contender, Programs, all_cases
+from cases import ROOT, WINDLASS, Case, Contender, Programs, all_cases, before
 from process import BenchError
 
 
@@ -40,7 +40,8 @@ def run_all(programs: Programs, cases: list[Case], rounds: int) -> dict:
     runs: dict[tuple[str, str], list[summary.Run]] = {}
     for number in range(1, rounds + 1):
         for case in cases:
-            for contender in contenders(case, programs):
+            # In alternating order, so that none always follows the same one.
+            for contender in contenders(case, programs)[:: 1 if number % 2 else -1]:
                 done = run_once(programs, contender)
                 runs.setdefault((case.name, contender.name), []).append(done)
                 progress = f"round {number} of {rounds}: {case.name}, {contender.name}"
@@ -49,7 +50,9 @@ def run_all(programs: Programs, cases: list[Case], rounds: int) -> dict:
 
 
 def contenders(case: Case, programs: Programs) -> list[Contender]:
-    return [one for one in case.contenders if programs.ns or not one.needs_ns2]
+    present = [one for one in case.contenders if programs.ns or not one.needs_ns2]
+    earlier = [before(one) for one in present if programs.before and one.name == WINDLASS]
+    return earlier + present
 
 
 def rows_of(cases: list[Case], runs: dict) -> list[dict]:
@@ -72,6 +75,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="runs of each (5)")
     parser.add_argument("--case", choices=names, action="append", help="only this one; repeatable")
     parser.add_argument("--windlass", default=str(ROOT / "target/release/windlass"), metavar="PATH")
+    parser.add_argument("--before", metavar="PATH", help="an earlier build to compare with")
     parser.add_argument("--ns", default="ns", metavar="PATH", help="the binary of ns-2")
     parser.add_argument("--json", action="store_true", help="print one JSON object, not a table")
     chosen = parser.parse_args()
@@ -84,10 +88,12 @@ def programs_of(chosen: argparse.Namespace) -> Programs:
     """The binaries that are there; ns-2 may be missing."""
     if not shutil.which(chosen.windlass):
         raise BenchError(f"no binary at {chosen.windlass}: run `make build`")
+    if chosen.before and not shutil.which(chosen.before):
+        raise BenchError(f"no binary at {chosen.before}")
     if not shutil.which(chosen.ns):
         print("ns-2 is missing (scripts/setup-bench): Windlass's figures only", file=sys.stderr)
-        return Programs(chosen.windlass, None)
-    return Programs(chosen.windlass, chosen.ns)
+        return Programs(chosen.windlass, None, chosen.before)
+    return Programs(chosen.windlass, chosen.ns, chosen.before)
 
 
 def report(rows: list[dict], load: dict) -> str:

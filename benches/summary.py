@@ -40,6 +40,7 @@ def row(case: Case, contender: str, runs: list[Run], own_rss_kib: int) -> dict:
         "contender": contender,
         "runs": len(runs),
         "cpu_s": cpu,
+        "cpu_rounds_s": [run.cost.cpu_s for run in runs],
         "wall_s": wall,
         "unit": case.unit,
         "amount": work.amount,
@@ -63,12 +64,15 @@ def find(rows: list[dict], case: str, contender: str) -> dict | None:
 
 def add_ratios(rows: list[dict]) -> None:
     """Work per CPU second over that of ns-2 in the same case: `ratio`, and over that of ns-2 with
-    all packet headers `ratio_all_headers`."""
+    all packet headers `ratio_all_headers`; `ratio_rounds` are the ratios round by round."""
     for one in rows:
         for name, contender in (("ratio", PEER), ("ratio_all_headers", PEER_BY_DEFAULT)):
             peer = find(rows, one["case"], contender)
             if peer is not None:
                 one[name] = one["per_s"] / peer["per_s"]
+                rounds = zip(one["cpu_rounds_s"], peer["cpu_rounds_s"], strict=True)
+                more_work = one["amount"] / peer["amount"]
+                one[f"{name}_rounds"] = spread([more_work * his / own for own, his in rounds])
 
 
 def check(case: Case, target: Target, rows: list[dict]) -> dict | None:

@@ -47,9 +47,17 @@ def figure_cells(row: dict) -> tuple[str, ...]:
         "-" if fairness is None else f"{fairness:.3f}",
         f"{at_most}{row['peak_rss_mib']:.0f}",
         f"{row['written_mib']:.1f}" if row["written_mib"] else "-",
-        f"{row['ratio']:.2f}" if "ratio" in row else "-",
-        f"{row['ratio_all_headers']:.2f}" if "ratio_all_headers" in row else "-",
+        ratio_cell(row, "ratio"),
+        ratio_cell(row, "ratio_all_headers"),
     )
+
+
+def ratio_cell(row: dict, name: str) -> str:
+    """The ratio of the medians, and the least and the largest ratio of a round."""
+    if name not in row:
+        return "-"
+    rounds = row[f"{name}_rounds"]
+    return f"{row[name]:.2f} [{rounds['min']:.2f}..{rounds['max']:.2f}]"
 
 
 def targets(rows: list[dict]) -> str:

@@ -9,7 +9,18 @@ import parts
 import process
 import summary
 import table
-from cases import Case, Contender, Target, Work, all_cases, batch_requests, read_run
+from cases import (
+    Case,
+    Contender,
+    Programs,
+    Target,
+    Work,
+    all_cases,
+    batch_requests,
+    before,
+    read_run,
+    windlass_run,
+)
 from process import BenchError, Cost
 
 
@@ -28,7 +39,7 @@ def rows(*targets: Target) -> list[dict]:
     three = [
         summary.row(case(), "windlass", runs(0.2, 0.1, 0.9), 1000),
         summary.row(case(), "ns-2", runs(1.0, 3.0, 0.5), 1000),
-        summary.row(case(), "ns-2, all headers", runs(2.0), 1000),
+        summary.row(case(), "ns-2, all headers", runs(2.0, 2.0, 2.0), 1000),
     ]
     summary.add_ratios(three)
     summary.add_targets(case(*targets), three)
@@ -47,6 +58,16 @@ class Summary(unittest.TestCase):
         self.assertEqual([round(row["ratio"], 6) for row in rows()], [5, 1, 0.5])
         ratios = [round(row["ratio_all_headers"], 6) for row in rows()]
         self.assertEqual(ratios, [10, 2, 1])
+        self.assertEqual(rows()[0]["ratio_rounds"], {"median": 5, "min": 0.5 / 0.9, "max": 30})
+
+    def test_an_earlier_build_is_run_in_place_of_the_present_one(self) -> None:
+        present = windlass_run("small")
+        earlier = before(present)
+        programs = Programs("new", None, "old")
+        commands = [one.command(programs, Path()) for one in (present, earlier)]
+        self.assertEqual([command[0] for command in commands], ["new", "old"])
+        self.assertEqual(commands[0][1:], commands[1][1:])
+        self.assertNotEqual(present.name, earlier.name)
 
     def test_a_target_is_met_at_its_bound_and_not_beyond(self) -> None:
         for bound, met in ((4.9, True), (5.1, False)):
@@ -90,8 +111,9 @@ class Text(unittest.TestCase):
         measured = rows(Target("windlass", "per_s", at_least=6, over="ns-2"))
         head, windlass, ns2, _ = table.figures(measured).splitlines()
         self.assertIn("ratio", head)
-        self.assertRegex(windlass, r"0\.200 \[0\.100\.\.0\.900\] +5000 segments .* 5\.00 +10\.00$")
-        self.assertRegex(ns2, r" 1\.00 +2\.00$")
+        self.assertRegex(windlass, r"0\.200 \[0\.100\.\.0\.900\] +5000 segments ")
+        self.assertRegex(windlass, r" 5\.00 \[0\.56\.\.30\.00\] +10\.00 \[2\.22\.\.20\.00\]$")
+        self.assertRegex(ns2, r" 1\.00 \[1\.00\.\.1\.00\] +2\.00 \[0\.67\.\.4\.00\]$")
         _, target = table.targets(measured).splitlines()
         self.assertRegex(target, r"per CPU second: at least 6 times of ns-2 +5 +NO$")
 

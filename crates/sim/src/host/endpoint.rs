@@ -23,7 +23,9 @@ impl Endpoint {
     /// Schedules an event for the endpoint's timer; true if none was pending. If the timer moves to a
     /// later time, the earlier event stays and does nothing.
     pub(super) fn arm<R>(&mut self, now: Time, sink: Sink, cx: &mut Context<'_, R>) -> bool {
-        let Some(due) = self.connection.poll_timeout() else { return false };
+        let Some(due) = self.connection.poll_timeout().filter(|due| *due < self.armed) else {
+            return false;
+        };
         // A timer that does not move must not stop the clock.
         let due = due.max(now + Span::from_nanos(1));
         if due >= self.armed {

@@ -204,7 +204,10 @@ impl Hosts {
         let side = packet.to.side();
         let connection = &pair.ends[side].connection;
         let quiet = match side {
-            SENDER => connection.poll_timeout().is_none_or(|due| due > at),
+            // No timer is due before the event that is pending for it.
+            SENDER => {
+                pair.ends[side].armed > at || connection.poll_timeout().is_none_or(|due| due > at)
+            }
             _ => self.receivers_armed == 0,
         };
         quiet

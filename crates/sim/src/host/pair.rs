@@ -126,6 +126,7 @@ impl Pair {
     }
 
     /// Sends the endpoint's segments. The engine builds each one in the slot in which it travels.
+    #[inline(always)]
     pub(super) fn transmit<R: Recorder, const SIDE: usize>(
         &mut self,
         now: Time,
@@ -153,7 +154,7 @@ impl Pair {
             packet.waited = Span::ZERO;
             if count == 1 {
                 packet.wire_bytes = IPV4_HEADER_BYTES + run.first.wire_bytes();
-                network.send(now, slot, cx);
+                network.send_from(now, slot, *first_hop, cx);
             } else {
                 send_several(now, slot, network, cx);
             }

@@ -218,7 +218,8 @@ impl FlowRecord {
                 if now >= self.acked.interval_end {
                     self.end_intervals(now);
                 }
-                self.acked.set(now, bytes as f64 / self.mss);
+                // A number with a sign takes one instruction to be made one with a fraction.
+                self.acked.set(now, bytes.cast_signed() as f64 / self.mss);
             }
             _ => {}
         }

@@ -63,11 +63,19 @@ impl TimeMean {
 
     /// Counts the time up to `now`.
     pub(crate) fn advance(&mut self, now: Time) {
-        if self.last < self.steady_from && now >= self.steady_from {
+        if self.last < self.steady_from {
+            self.enter_steady_window(now);
+        }
+        self.add_until(now);
+    }
+
+    /// Notes the integral at the beginning of the steady window, if `now` is in it.
+    #[inline(never)]
+    fn enter_steady_window(&mut self, now: Time) {
+        if now >= self.steady_from {
             self.add_until(self.steady_from);
             self.before_steady = self.whole;
         }
-        self.add_until(now);
     }
 
     fn add_until(&mut self, now: Time) {
@@ -124,11 +132,19 @@ impl CountMean {
     /// Counts the time up to `now`.
     #[inline]
     pub(crate) fn advance(&mut self, now: Time) {
-        if self.last < self.steady_from && now >= self.steady_from {
+        if self.last < self.steady_from {
+            self.enter_steady_window(now);
+        }
+        self.add_until(now);
+    }
+
+    /// Notes the area at the beginning of the steady window, if `now` is in it.
+    #[inline(never)]
+    fn enter_steady_window(&mut self, now: Time) {
+        if now >= self.steady_from {
             self.add_until(self.steady_from);
             self.area_before_steady = self.area;
         }
-        self.add_until(now);
     }
 
     #[inline]

@@ -42,7 +42,8 @@ impl Connection {
     /// The position that the segment acknowledges, if the segment acknowledges new data and carries
     /// no other signal. Most ACKs of a transfer are of that kind; of [`Connection::take_ack`] only
     /// [`Connection::handle_new_ack`] concerns them.
-    fn plain_ack(&self, segment: &Segment) -> Option<u64> {
+    #[inline(always)]
+    pub(super) fn plain_ack(&self, segment: &Segment) -> Option<u64> {
         // ECE, SACK blocks and RACK need the steps of `take_ack`.
         let plain = self.state == State::Established
             && !segment.flags.intersects(Flags::SYN | Flags::ECE)
@@ -70,6 +71,7 @@ impl Connection {
 
     /// True for data that repeats the last ACK number and window, as nearly all segments of a bulk
     /// transfer do at its receiver. Of the steps below, only the update of SND.WL1 concerns it.
+    #[inline(always)]
     pub(super) fn repeats_last_ack(&self, segment: &Segment) -> bool {
         let tx = &self.tx;
         segment.payload_len > 0
@@ -77,7 +79,7 @@ impl Connection {
             && segment.ack == tx.isn.at(tx.una)
             && !segment.flags.intersects(Flags::SYN | Flags::ECE)
             && segment.options.sack.is_empty()
-            && tx.una + (u64::from(segment.window) << self.agreed.scaling.unwrap_or(0)) == tx.edge
+            && tx.una + self.window_of(segment) == tx.edge
             && !self.timers.persist.is_set()
             && !self.rack_is_busy()
     }
@@ -86,6 +88,7 @@ impl Connection {
     /// ACK still reports what the peer has received (RFC 9293 §3.10.7.4: "special allowance ...
     /// valid ACKs"). A retransmitted segment may report that too, when earlier ACKs of the peer
     /// were lost.
+    #[inline(never)]
     pub(super) fn acknowledge_from_outside(&mut self, now: Time, segment: &Segment) {
         let nxt = self.rx.reassembly.nxt();
         let Some(start) = segment.seq.unwrap_near(self.rx.isn, nxt) else { return };
@@ -130,10 +133,9 @@ impl Connection {
     /// that updated the window. True if the right edge changed: the segment is no duplicate ACK
     /// then.
     fn update_window(&mut self, segment: &Segment, start: u64, ack: u64) -> bool {
-        let tx = &mut self.tx;
         let syn = segment.flags.contains(Flags::SYN);
-        let shift = if syn { 0 } else { self.agreed.scaling.unwrap_or(0) };
-        let window = u64::from(segment.window) << shift;
+        let window = if syn { u64::from(segment.window) } else { self.window_of(segment) };
+        let tx = &mut self.tx;
         let edge = ack + window;
         // RFC 9293 §3.10.7.4 requires a sequence number that is not older. A retransmission with a
         // higher ACK number is newer all the same. Of two segments that differ in the window alone,
@@ -307,7 +309,8 @@ impl Connection {
         segment.sequence_len() == 0 && !window_changed
     }
 
-    fn handle_new_ack(&mut self, now: Time, segment: &Segment, ack: u64, held: bool) {
+    #[inline(never)]
+    pub(super) fn handle_new_ack(&mut self, now: Time, segment: &Segment, ack: u64, held: bool) {
         let acked = ack - self.tx.una;
         let in_flight = self.in_flight();
         let counted = if self.options.newly_delivered { self.newly_delivered(ack) } else { acked };

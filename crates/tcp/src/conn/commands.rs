@@ -70,6 +70,7 @@ impl Connection {
 
     /// Removes up to `bytes` from the data in order, and returns their number. Schedules the ACK that
     /// announces the larger window.
+    #[inline(always)]
     pub(super) fn read_available(&mut self, bytes: u64) -> u64 {
         let taken = self.rx.reassembly.read(bytes);
         // An ACK that is due announces the window anyway.

@@ -14,7 +14,7 @@ impl Connection {
         start: u64,
         ecn: Ecn,
     ) -> Accepted {
-        if segment.sequence_len() == 0 {
+        if segment.payload_len == 0 && !segment.flags.intersects(Flags::SYN | Flags::FIN) {
             return Accepted::default();
         }
         // RFC 3168 §6.1.4: packets without data are Not-ECT, so a mark on one has no echo.
@@ -42,11 +42,14 @@ impl Connection {
             return;
         }
         let ce = ecn == Ecn::Ce;
+        let cwr = segment.flags.contains(Flags::CWR);
+        if !self.rx.echo.is_changed_by(ce, cwr) {
+            return;
+        }
         if ce {
             self.stats.ce_received += 1;
             self.signals |= Signals::CE;
         }
-        let cwr = segment.flags.contains(Flags::CWR);
         if self.rx.echo.changes_with(ce) {
             self.acknowledge_what_came_before();
         }
@@ -80,6 +83,41 @@ impl Connection {
     }
 
     fn take_payload(&mut self, now: Time, segment: &Segment, start: u64) -> Accepted {
+        if self.has_fast_paths()
+            && let Some(accepted) = self.take_next_data(now, segment, start)
+        {
+            return accepted;
+        }
+        self.take_any_data(now, segment, start)
+    }
+
+    /// Takes data at RCV.NXT that lies within the window, while there is neither a gap nor a FIN: all that
+    /// [`Connection::take_any_data`] does for it. `None` for other data.
+    #[inline(always)]
+    pub(super) fn take_next_data(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        start: u64,
+    ) -> Option<Accepted> {
+        let len = segment.payload_len;
+        let end = start + u64::from(len);
+        let reassembly = &mut self.rx.reassembly;
+        if reassembly.fin().is_some()
+            || end > self.rx.window.edge()
+            || !reassembly.append(start..end)
+        {
+            return None;
+        }
+        let push = segment.flags.contains(Flags::PSH);
+        self.rx.acks.data_in_order(now, len, self.agreed.mss, push);
+        self.notify_readable();
+        self.note_new_data(segment);
+        Some(Accepted { stream_offset: start - 1, skip: 0, len })
+    }
+
+    #[inline(never)]
+    fn take_any_data(&mut self, now: Time, segment: &Segment, start: u64) -> Accepted {
         // RFC 9293 §3.10.7.4: the payload is trimmed to the window.
         let limit = self.rx.reassembly.fin().unwrap_or(u64::MAX).min(self.rx.window.edge());
         let end = (start + u64::from(segment.payload_len)).min(limit);
@@ -114,6 +152,7 @@ impl Connection {
         }
     }
 
+    #[inline(always)]
     fn notify_readable(&mut self) {
         if self.rx.discards {
             self.read_available(u64::MAX);

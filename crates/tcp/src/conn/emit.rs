@@ -72,19 +72,31 @@ impl Connection {
         Timestamps { value: timestamp(now), echo_reply: self.rx.ts_recent.unwrap_or(0) }
     }
 
+    /// As [`Connection::fill_ack`], for callers off the usual path.
+    #[inline(never)]
+    pub(super) fn fill_ack_apart(&mut self, now: Time, run: &mut Run) {
+        self.fill_ack(now, run);
+    }
+
     /// Fills in a pure ACK.
+    #[inline(always)]
     pub(super) fn fill_ack(&mut self, now: Time, run: &mut Run) {
         let ack = self.fill_header(now, self.tx.bare_position(), run);
         if self.agreed.sack && self.rx.reassembly.has_sack_news() {
-            // Three blocks fit beside timestamps, four without (RFC 2018 §3).
-            let max = if self.agreed.timestamps { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
-            run.first.options.sack = self.rx.reassembly.sack_blocks(self.rx.isn, max);
+            self.add_sack_blocks(run);
         }
         if self.accurate.is_some() {
             self.complete_accurate_ack(run);
         }
         self.stats.acks_sent += 1;
         self.ack_sent(ack);
+    }
+
+    #[inline(never)]
+    fn add_sack_blocks(&mut self, run: &mut Run) {
+        // Three blocks fit beside timestamps, four without (RFC 2018 §3).
+        let max = if self.agreed.timestamps { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
+        run.first.options.sack = self.rx.reassembly.sack_blocks(self.rx.isn, max);
     }
 
     /// Fills in a segment without payload, with the header fields common to all segments of a
@@ -119,7 +131,14 @@ impl Connection {
         self.rx.acks.sent(ack, self.rx.reassembly.nxt());
     }
 
+    /// As [`Connection::fill_data`], for callers off the usual path.
+    #[inline(never)]
+    pub(super) fn fill_data_apart(&mut self, now: Time, data: Data, run: &mut Run) {
+        self.fill_data(now, data, run);
+    }
+
     /// Fills in data, or a bare FIN, at the position that `data` gives.
+    #[inline(always)]
     pub(super) fn fill_data(&mut self, now: Time, mut data: Data, run: &mut Run) {
         // An echo for each CE must not be repeated by further segments of the run.
         if self.rx.echo.is_for_one() {
@@ -200,6 +219,7 @@ impl Connection {
         flags
     }
 
+    #[inline(always)]
     fn account_data(&mut self, now: Time, data: Data, end: u64, retransmission: bool) {
         if self.congestion.needs_rates() {
             self.report_sent(now, data.from..end, retransmission);
@@ -247,7 +267,7 @@ impl Connection {
         let unsent = self.tx.written - position;
         let small = unsent.min(self.tx.window_left()).min(u64::from(self.agreed.mss)) as u32;
         if small > 0 {
-            return self.fill_data(now, Data { from: position, segment: small, count: 1 }, run);
+            return self.fill_data_apart(now, Data::one(position, small), run);
         }
         let fin = unsent == 0;
         // RFC 9293 §3.8.6.1: the probe is an octet of new data, or the FIN.

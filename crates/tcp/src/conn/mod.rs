@@ -18,6 +18,7 @@ mod handshake;
 mod hot_options;
 mod inspect;
 mod pacing;
+mod predicted;
 mod rack;
 mod rates;
 mod reduction;
@@ -434,7 +435,9 @@ impl Connection {
     ) -> Accepted {
         let before = Snapshot::take(self, observer);
         self.stats.segments_received += 1;
-        let accepted = if self.state.is_synchronized() {
+        let accepted = if let Some(accepted) = self.handle_predicted(now, segment, ecn) {
+            accepted
+        } else if self.state.is_synchronized() {
             self.handle_synchronized(now, segment, ecn)
         } else {
             self.handle_unsynchronized(now, segment, ecn);
@@ -517,13 +520,14 @@ impl Connection {
             return None;
         }
         let mut run = Run::default();
-        self.fill_ack(now, &mut run);
+        self.fill_ack_apart(now, &mut run);
         trace::publish_run(self, now, Some(&run), observer);
         Some(run.first)
     }
 
     /// As [`Connection::poll_transmit`], but writes the run to `run`, which saves a copy. Returns
     /// false if there is nothing to send; the contents of `run` are unspecified then.
+    #[inline(always)]
     pub fn poll_transmit_into(
         &mut self,
         now: Time,

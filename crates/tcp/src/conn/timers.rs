@@ -31,12 +31,13 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
+    #[inline]
     pub(crate) fn earliest(&self) -> Deadline {
-        self.retransmit
-            .min(self.loss_detection)
-            .min(self.persist)
-            .min(self.wait)
-            .min(self.keep_alive)
+        let rare = [self.loss_detection, self.persist, self.wait, self.keep_alive];
+        if Deadline::none_is_set(rare) {
+            return self.retransmit;
+        }
+        rare.into_iter().fold(self.retransmit, Deadline::min)
     }
 }
 

@@ -59,28 +59,37 @@ impl Snapshot {
     ) {
         let Some(before) = self.0 else { return };
         let after = Watched::of(connection);
-        let mut publish = |event| observer.observe(now, event);
+        // Each call names its kind of event, so that the observer's code for it can be inlined.
         if after.state != before.state {
-            publish(TraceEvent::State(after.state));
+            observer.observe(now, TraceEvent::State(after.state));
         }
         if !connection.signals.is_empty() {
-            publish_signals(connection.signals, &mut publish);
+            publish_signals(connection.signals, &mut |event| observer.observe(now, event));
         }
         if after.rtt_samples != before.rtt_samples {
-            publish(TraceEvent::Rtt {
-                sample: connection.rtt.last_sample(),
-                exact: connection.rtt.last_exact(),
-                smoothed: connection.rtt.smoothed(),
-                rto: connection.rtt.base_rto(),
-                changed: after.smoothed_raw != before.smoothed_raw,
-            });
+            observer.observe(
+                now,
+                TraceEvent::Rtt {
+                    sample: connection.rtt.last_sample(),
+                    exact: connection.rtt.last_exact(),
+                    smoothed: connection.rtt.smoothed(),
+                    rto: connection.rtt.base_rto(),
+                    changed: after.smoothed_raw != before.smoothed_raw,
+                },
+            );
         }
         // Before the window: an observer that reads both when the window changes then sees the
         // values that caused the change.
-        connection.congestion.publish_changed(&mut |value| publish(TraceEvent::Controller(value)));
-        publish_windows(&before.windows, &after.windows, &mut publish);
+        let publish = &mut |value| observer.observe(now, TraceEvent::Controller(value));
+        connection.congestion.publish_changed(publish);
+        if after.windows.ssthresh != before.windows.ssthresh {
+            observer.observe(now, TraceEvent::Ssthresh { bytes: after.windows.ssthresh });
+        }
+        if after.windows.cwnd != before.windows.cwnd {
+            observer.observe(now, TraceEvent::Cwnd { bytes: after.windows.cwnd });
+        }
         if after.bytes_acked != before.bytes_acked {
-            publish(TraceEvent::Acked { bytes: after.bytes_acked });
+            observer.observe(now, TraceEvent::Acked { bytes: after.bytes_acked });
         }
     }
 }
@@ -125,18 +134,5 @@ fn publish_signals(signals: Signals, publish: &mut impl FnMut(TraceEvent)) {
     }
     if signals.contains(Signals::UNDO) {
         publish(TraceEvent::Undo);
-    }
-}
-
-fn publish_windows(
-    before: &ControllerState,
-    after: &ControllerState,
-    publish: &mut impl FnMut(TraceEvent),
-) {
-    if after.ssthresh != before.ssthresh {
-        publish(TraceEvent::Ssthresh { bytes: after.ssthresh });
-    }
-    if after.cwnd != before.cwnd {
-        publish(TraceEvent::Cwnd { bytes: after.cwnd });
     }
 }

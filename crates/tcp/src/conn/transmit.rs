@@ -14,6 +14,16 @@ pub(super) struct Data {
     pub(super) segment: u32,
     /// How many segments.
     pub(super) count: u32,
+    /// Once it is sent, cwnd keeps the next full segment back: [`Connection::is_held_back_by_cwnd`]. False if that
+    /// is not known.
+    pub(super) fills_cwnd: bool,
+}
+
+impl Data {
+    /// A single segment.
+    pub(super) fn one(from: u64, segment: u32) -> Data {
+        Data { from, segment, count: 1, fills_cwnd: false }
+    }
 }
 
 impl Connection {
@@ -22,27 +32,45 @@ impl Connection {
     #[inline(always)]
     pub(super) fn fill_next(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
         if !(self.has_fast_paths() && self.is_plain()) {
-            let any = self.fill_whatever_the_state(now, max, run);
-            run.is_last = any && self.is_plain() && self.is_done();
-            return any;
+            return self.fill_whatever_the_state(now, max, run);
         }
         match self.data_at_nxt(max) {
-            Some(data) => self.fill_data(now, data, run),
-            None if self.rx.acks.is_due() => self.fill_ack(now, run),
+            Some(data) => {
+                self.fill_data(now, data, run);
+                // An option of AccECN makes the segment smaller, and leaves room. A controller that hears of what
+                // is sent may change cwnd.
+                let may_differ = self.accurate.is_some() || self.congestion.needs_rates();
+                let fills_cwnd = data.fills_cwnd && !may_differ;
+                run.is_last = if fills_cwnd { self.is_quiet() } else { self.is_done_apart() };
+            }
+            None if self.rx.acks.is_due() => {
+                self.fill_ack(now, run);
+                run.is_last = self.is_done();
+            }
             None => return false,
         }
-        run.is_last = self.is_done();
         true
     }
 
     /// A quick test for a [plain](Self::is_plain) connection. True if it has nothing more to send:
     /// everything is sent, or cwnd has no room for another full segment.
+    #[inline(always)]
     fn is_done(&self) -> bool {
-        !self.rx.acks.is_due()
-            && !self.timers.persist.is_set()
-            && (!self.tx.has_unsent() || self.is_held_back_by_cwnd())
+        self.is_quiet() && (!self.tx.has_unsent() || self.is_held_back_by_cwnd())
     }
 
+    #[inline(never)]
+    fn is_done_apart(&self) -> bool {
+        self.is_done()
+    }
+
+    /// True if neither an ACK nor a window probe may be next.
+    #[inline(always)]
+    fn is_quiet(&self) -> bool {
+        !self.rx.acks.is_due() && !self.timers.persist.is_set()
+    }
+
+    #[inline(always)]
     pub(super) fn is_held_back_by_cwnd(&self) -> bool {
         let (tx, mss) = (&self.tx, u64::from(self.agreed.mss));
         let room = self.window_in_force().saturating_sub(self.pipe());
@@ -53,20 +81,24 @@ impl Connection {
     /// cases of [`Connection::fill_whatever_the_state`] need no test then.
     fn is_plain(&self) -> bool {
         let (pending, recovery) = (&self.pending, &self.recovery);
+        let probes = pending.window_probe | pending.tail_probe | pending.keep_alive_probe;
         self.state == State::Established
             && !self.rx.acks.is_pure_ack_due()
             && pending.reset.is_none()
-            && !pending.window_probe
-            && !pending.tail_probe
-            && !pending.keep_alive_probe
+            && !(probes | self.options.pacing)
             && recovery.phase == Phase::Open
             && recovery.scoreboard.sacked().is_empty()
             && !(self.options.idle_restart && self.tx.is_idle())
-            && !self.options.pacing
     }
 
     #[cold]
     fn fill_whatever_the_state(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
+        let any = self.fill_by_state(now, max, run);
+        run.is_last = any && self.is_plain() && self.is_done_apart();
+        any
+    }
+
+    fn fill_by_state(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
         // First of all: it ends the peer's connection, where anything later would be a stray.
         if let Some(mut reset) = self.pending.reset.take() {
             if let Some(timestamps) = &mut reset.options.timestamps {
@@ -98,7 +130,7 @@ impl Connection {
     fn fill_due_ack(&mut self, now: Time, run: &mut Run) -> bool {
         let due = self.rx.acks.is_due();
         if due {
-            self.fill_ack(now, run);
+            self.fill_ack_apart(now, run);
         }
         due
     }
@@ -106,15 +138,15 @@ impl Connection {
     fn fill_synchronized(&mut self, now: Time, max: u32, run: &mut Run) -> bool {
         // RFC 5681 §2: an ACK with data is no duplicate ACK, so this one is not left to data.
         if self.rx.acks.is_pure_ack_due() {
-            self.fill_ack(now, run);
+            self.fill_ack_apart(now, run);
         } else if let Some(data) = self.next_data(now, max) {
             let pace = self.pace();
-            self.fill_data(now, data, run);
+            self.fill_data_apart(now, data, run);
             self.note_paced(now, run, pace);
         // The window may have opened since the timer expired; no probe is needed then.
         } else if core::mem::take(&mut self.pending.window_probe) && self.window_closed() {
             match self.overridden_data() {
-                Some(data) => self.fill_data(now, data, run),
+                Some(data) => self.fill_data_apart(now, data, run),
                 None => self.fill_window_probe(now, run),
             }
         } else if core::mem::take(&mut self.pending.keep_alive_probe) {
@@ -166,7 +198,7 @@ impl Connection {
         let data_end = to.min(tx.written).min(tx.edge);
         let segment = data_end.saturating_sub(from).min(u64::from(self.agreed.mss)) as u32;
         let fin_only = tx.closed && from == tx.written && from < tx.edge;
-        (segment > 0 || fin_only).then_some(Data { from, segment, count: 1 })
+        (segment > 0 || fin_only).then(|| Data::one(from, segment))
     }
 
     /// The retransmission of a segment considered lost; advances HighRxt.
@@ -222,7 +254,8 @@ impl Connection {
         }
         let mss = u64::from(self.agreed.mss);
         // RFC 5681 §3.1: cwnd and the peer's window, the smaller one.
-        let room = self.window_in_force().saturating_sub(self.pipe()).min(tx.window_left());
+        let cwnd_room = self.window_in_force().saturating_sub(self.pipe());
+        let room = cwnd_room.min(tx.window_left());
         let mut left = tx.written.saturating_sub(tx.nxt);
         if tx.nxt < tx.max
             && let Some(held) = self.recovery.scoreboard.sacked().next_start(tx.nxt)
@@ -238,14 +271,13 @@ impl Connection {
             // would cost more than the rest of this function.
             let one = room.min(left) < 2 * mss || max == 1;
             let count = if one { 1 } else { self.full_segments(room.min(left), max) };
-            return Some(Data { from: tx.nxt, segment: mss as u32, count });
+            let fills_cwnd = cwnd_room < 2 * mss
+                && cwnd_room < tx.window_left()
+                && tx.nxt + 2 * mss <= tx.written;
+            return Some(Data { from: tx.nxt, segment: mss as u32, count, fills_cwnd });
         }
         let small = left.min(mss).min(room);
-        self.may_send_small(small, left).then_some(Data {
-            from: tx.nxt,
-            segment: small as u32,
-            count: 1,
-        })
+        self.may_send_small(small, left).then(|| Data::one(tx.nxt, small as u32))
     }
 
     /// How many full segments of `bytes` a run at SND.NXT may have.
@@ -269,7 +301,7 @@ impl Connection {
     fn bare_fin(&self) -> Option<Data> {
         let tx = &self.tx;
         let due = tx.closed && tx.nxt == tx.written && tx.nxt < tx.edge;
-        due.then_some(Data { from: tx.nxt, segment: 0, count: 1 })
+        due.then(|| Data::one(tx.nxt, 0))
     }
 
     /// True if less than a full segment may be sent (RFC 9293 §3.8.6.2.1): it is all remaining data
@@ -304,7 +336,7 @@ impl Connection {
         let tx = &self.tx;
         let left = tx.written.saturating_sub(tx.nxt).min(u64::from(self.agreed.mss));
         let segment = left.min(tx.window_left()) as u32;
-        (segment > 0).then_some(Data { from: tx.nxt, segment, count: 1 })
+        (segment > 0).then(|| Data::one(tx.nxt, segment))
     }
 
     /// Restarts from the initial window after an idle RTO: there is no ACK clock any more (RFC 5681

@@ -61,16 +61,24 @@ impl Connection {
 
     /// True for a segment at RCV.NXT without special flags, which passes every test of
     /// [`Connection::validate_closely`]. Most segments of a connection are of that kind.
-    fn is_predicted(&self, now: Time, segment: &Segment) -> bool {
+    #[inline(always)]
+    pub(super) fn is_predicted(&self, now: Time, segment: &Segment) -> bool {
         let nxt = self.rx.reassembly.nxt();
         let control = Flags::SYN | Flags::FIN | Flags::RST | Flags::ACK;
         segment.seq == self.rx.isn.at(nxt)
             && segment.flags & control == Flags::ACK
             && nxt + u64::from(segment.payload_len) <= self.rx.window.edge()
-            && match segment.options.timestamps {
-                None => !self.agreed.timestamps,
-                Some(timestamps) => self.agreed.timestamps && !self.is_older(now, timestamps),
-            }
+            && self.predicts_timestamps(now, segment)
+    }
+
+    /// True if the segment has the timestamps that were agreed on, and PAWS accepts them.
+    #[inline(always)]
+    fn predicts_timestamps(&self, now: Time, segment: &Segment) -> bool {
+        if segment.options.timestamps.is_none() && !self.agreed.timestamps {
+            return true;
+        }
+        let timestamps = segment.options.timestamps.filter(|_| self.agreed.timestamps);
+        timestamps.is_some_and(|timestamps| !self.is_older(now, timestamps))
     }
 
     /// True for a retransmitted SYN: the peer has not received the SYN-ACK, which is sent again.

@@ -70,6 +70,7 @@ impl AckSchedule {
 
     /// Schedules the ACK of `bytes` of data in order, in one segment or several coalesced ones.
     /// `push`: the segment had PSH.
+    #[inline(always)]
     pub(crate) fn data_in_order(&mut self, now: Time, bytes: u32, mss: u32, push: bool) {
         self.largest_segment = self.largest_segment.max(bytes.min(mss));
         self.unacked_bytes += u64::from(bytes);
@@ -89,6 +90,7 @@ impl AckSchedule {
         }
     }
 
+    #[inline(never)]
     fn delay_unless_quick(&mut self, now: Time, max: Span) {
         if self.quick == 0 {
             return self.delay(now, max);
@@ -144,6 +146,7 @@ impl AckSchedule {
         matches!(self.policy, AckPolicy::Linux { .. })
     }
 
+    #[inline(never)]
     fn delay(&mut self, now: Time, max: Span) {
         // RFC 5681 §4.2: an ACK for every second full-sized segment at least.
         if self.unacked_bytes >= 2 * u64::from(self.largest_segment) {
@@ -213,19 +216,28 @@ impl AckSchedule {
     }
 
     /// Records that an ACK for `ack` was sent.
+    #[inline]
     pub(crate) fn sent(&mut self, ack: u64, nxt: u64) {
-        if self.first.take().is_some() && ack < nxt {
-            return self.due = Due::Now;
-        }
-        self.parts_left = self.parts_left.saturating_sub(1);
-        // ACK division: the next part acknowledges more of the same data.
-        if self.parts_left > 0 && ack < nxt {
+        if ack < nxt && self.has_another_due() {
             return;
         }
+        self.first = None;
         self.parts_left = 0;
         self.unacked_bytes = 0;
         self.due = Due::Never;
         self.ended = false;
+    }
+
+    /// True if an ACK that did not cover all data is followed by another one at once.
+    #[cold]
+    fn has_another_due(&mut self) -> bool {
+        if self.first.take().is_some() {
+            self.due = Due::Now;
+            return true;
+        }
+        // ACK division: the next part acknowledges more of the same data.
+        self.parts_left = self.parts_left.saturating_sub(1);
+        self.parts_left > 0
     }
 }
 

@@ -39,6 +39,12 @@ impl EcnEchoState {
         }
     }
 
+    /// False for a data packet without CE and CWR that changes nothing: [`EcnEchoState::data`] need not be called.
+    #[inline]
+    pub(crate) fn is_changed_by(&self, ce: bool, cwr: bool) -> bool {
+        ce | cwr | self.ce
+    }
+
     /// True if a data packet with or without CE changes DCTCP.CE: data before it is to be acknowledged by an ACK
     /// of its own, with the old state (RFC 8257 §3.2).
     pub(crate) fn changes_with(&self, ce: bool) -> bool {

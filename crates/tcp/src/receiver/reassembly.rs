@@ -92,11 +92,20 @@ impl Reassembly {
 
     /// Takes payload at `range`, which the caller has trimmed to the window.
     pub(crate) fn insert(&mut self, range: Range<u64>) -> Arrival {
-        if range.start == self.nxt && range.end > self.nxt && !self.has_gap() {
-            self.nxt = range.end;
+        if self.append(range.clone()) {
             return Arrival::InOrder;
         }
         self.insert_out_of_order(range)
+    }
+
+    /// Takes payload at RCV.NXT if no data has arrived beyond a gap; false for any other, which is not taken.
+    #[inline(always)]
+    pub(crate) fn append(&mut self, range: Range<u64>) -> bool {
+        let appends = range.start == self.nxt && range.end > self.nxt && !self.has_gap();
+        if appends {
+            self.nxt = range.end;
+        }
+        appends
     }
 
     #[cold]

@@ -72,11 +72,14 @@ impl Options {
 
     /// The bytes that these options take in a header, padding included: a multiple of four, at
     /// most [`Options::MAX_LEN`].
+    #[inline]
     pub fn wire_len(&self) -> usize {
+        if self.sack.is_empty() { self.len_without_sack() } else { self.len_with_sack() }
+    }
+
+    #[inline(never)]
+    fn len_with_sack(&self) -> usize {
         let others = self.len_without_sack();
-        if self.sack.is_empty() {
-            return others;
-        }
         match self.sack_that_fits().len() {
             0 => others,
             blocks => others + SACK_OVERHEAD + SACK_BLOCK * blocks,
@@ -104,15 +107,23 @@ impl Options {
     }
 
     /// At most 32 bytes.
+    #[inline]
     fn len_without_sack(&self) -> usize {
+        let of_syn = self.mss.is_some() | self.window_scale.is_some() | self.sack_permitted;
+        let of_syn = if of_syn { self.len_of_syn_options() } else { 0 };
+        // Two NOPs before the timestamps keep them aligned (RFC 7323 appendix A).
+        let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
+        let accecn = self.accecn.map_or(0, |option| option.padded_len());
+        of_syn + timestamps + accecn
+    }
+
+    #[cold]
+    fn len_of_syn_options(&self) -> usize {
         let mss = if self.mss.is_some() { 4 } else { 0 };
         let window_scale = if self.window_scale.is_some() { 4 } else { 0 };
-        // Two NOPs before the timestamps keep them aligned (RFC 7323 appendix A); on a SYN that
-        // permits SACK its option takes their place.
-        let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
+        // The option of a SYN that permits SACK takes the place of the NOPs before the timestamps.
         let sack_permitted = if self.sack_permitted && self.timestamps.is_none() { 4 } else { 0 };
-        let accecn = self.accecn.map_or(0, |option| option.padded_len());
-        mss + window_scale + timestamps + sack_permitted + accecn
+        mss + window_scale + sack_permitted
     }
 }
 

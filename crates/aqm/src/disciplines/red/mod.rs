@@ -95,6 +95,7 @@ impl<P: Packet> Red<P> {
         }
     }
 
+    #[inline(always)]
     fn decide(&mut self, size: u32, rng: &mut Rng) -> Decision {
         let share = self.share(size);
         let average = self.average.value();

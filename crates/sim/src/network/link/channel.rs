@@ -152,7 +152,7 @@ impl Channel {
     ) -> Option<Time> {
         match self {
             // Most channels have a plain queue.
-            Channel::DropTail(channel) => channel.offer(now, packet, early, transit, cx),
+            Channel::DropTail(channel) => channel.offer_plain(now, packet, early, transit, cx),
             // It does not go through the list of all kinds.
             Channel::Red(channel) => offer_red(channel, now, packet, early, transit, cx),
             _ => self.offer_aqm(now, packet, early, transit, cx),

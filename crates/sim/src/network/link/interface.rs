@@ -22,6 +22,9 @@ pub(super) struct Interface {
     /// Packets that find the link free may have to wait, or are recorded.
     pub(super) notes_passes: bool,
     bleaches_ecn: bool,
+    /// A packet that finds the link free only takes its time: the link neither records nor changes nor loses it,
+    /// and its device has no queue.
+    pub(super) is_plain: bool,
 }
 
 impl Interface {
@@ -32,12 +35,15 @@ impl Interface {
         steady_from: Time,
         watched: bool,
     ) -> Interface {
+        let propagation = Propagation::new(direction, spec, impairments_rng);
+        let notes_passes = watched || !spec.device_queue.is_zero();
         Interface {
+            is_plain: !notes_passes && !spec.bleaches_ecn && propagation.is_perfect(),
             transmitter: Transmitter::new(spec),
-            propagation: Propagation::new(direction, spec, impairments_rng),
+            propagation,
             record: watched.then(|| Box::new(QueueRecord::new(steady_from))),
             direction,
-            notes_passes: watched || !spec.device_queue.is_zero(),
+            notes_passes,
             bleaches_ecn: spec.bleaches_ecn,
         }
     }

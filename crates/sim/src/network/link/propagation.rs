@@ -82,6 +82,13 @@ impl Propagation {
         self.push(Arrival { at, since, packet, on_time }, cx);
     }
 
+    /// A packet is certain to arrive at `at`.
+    #[inline]
+    pub(super) fn launch_on_time<R>(&mut self, at: Time, packet: Slot, cx: &mut Context<'_, R>) {
+        let since = cx.events.now();
+        self.push(Arrival { at, since, packet, on_time: true }, cx);
+    }
+
     /// A packet arrives at `at`, unless an outage or an impairment loses it.
     pub(super) fn launch_varying<R>(
         &mut self,

@@ -60,10 +60,24 @@ impl Transmitter {
         begin
     }
 
+    /// A device without a queue of its own, which is free, takes a packet. Returns when its transmission ends.
+    #[inline]
+    pub(super) fn take_free(&mut self, at: Time, bytes: u32) -> Time {
+        let end = at + self.transmission_time(bytes);
+        self.sent_at = end;
+        self.asks_at = end;
+        self.idle = false;
+        end
+    }
+
     /// The device takes a packet from the queue whose transmission ends at `end`.
     #[inline]
     pub(super) fn occupy(&mut self, at: Time, end: Time) {
         self.sent_at = end;
-        self.asks_at = at + (end - at).saturating_sub(self.device_queue);
+        self.asks_at = if self.device_queue.is_zero() {
+            end.max(at)
+        } else {
+            at + (end - at).saturating_sub(self.device_queue)
+        };
     }
 }

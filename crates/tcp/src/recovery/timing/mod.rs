@@ -101,10 +101,16 @@ impl Timing {
     }
 
     /// Takes an ACK of everything below `ack`.
+    #[inline]
     pub(crate) fn acknowledge(&mut self, ack: u64) -> Timed {
         if ack < self.first_end {
             return if self.first_end == u64::MAX { Timed::Nothing } else { Timed::Pending };
         }
+        self.acknowledge_first(ack)
+    }
+
+    #[inline(never)]
+    fn acknowledge_first(&mut self, ack: u64) -> Timed {
         let mut timed = Timed::Nothing;
         while let Some(flight) = self.sent.front_mut() {
             if flight.end() > ack {
