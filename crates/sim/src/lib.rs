@@ -68,5 +68,5 @@ pub use floor::empty_event_loop;
 pub use middlebox::{Middlebox, MiddleboxFactory};
 pub use model::Scenario;
 pub use record::Recorder;
-pub use run::{Simulation, run};
+pub use run::{Simulation, run, run_recorded, run_unrecorded};
 pub use summary::{Summary, fairness_index};

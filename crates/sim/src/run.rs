@@ -34,6 +34,30 @@ pub fn run(
     Ok(Simulation::new(scenario, seed)?.run(recorder))
 }
 
+/// As [`run`] without a recorder. The code is compiled with this crate; that of [`run`] is compiled again
+/// for each type of recorder, in the crate that calls it.
+///
+/// # Errors
+///
+/// As of [`run`].
+pub fn run_unrecorded(scenario: &Scenario, seed: u64) -> Result<Summary, BuildError> {
+    run(scenario, seed, &mut ())
+}
+
+/// As [`run`] with a recorder of any type, which costs a virtual call for each event. The code is compiled
+/// with this crate.
+///
+/// # Errors
+///
+/// As of [`run`].
+pub fn run_recorded(
+    scenario: &Scenario,
+    seed: u64,
+    mut recorder: &mut dyn Recorder,
+) -> Result<Summary, BuildError> {
+    run(scenario, seed, &mut recorder)
+}
+
 /// A scenario ready to run, or on its way. `S` borrows or shares the scenario: `&Scenario`,
 /// `Arc<Scenario>`. Middleboxes can be added to its nodes before it starts.
 #[derive(Debug)]

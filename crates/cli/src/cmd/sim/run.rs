@@ -18,7 +18,7 @@ use windlass_sim::pcapng::Captures;
 use windlass_sim::series::columns::ColumnSeries;
 use windlass_sim::series::csv::CsvSeries;
 use windlass_sim::series::endpoints::EndpointSeries;
-use windlass_sim::{Recorder, Scenario, Summary};
+use windlass_sim::{BuildError, Recorder, Scenario, Summary};
 
 /// Runs the scenario and prints, or writes, what came out.
 pub(super) fn main(args: &Run) -> Result<(), Failure> {
@@ -43,7 +43,7 @@ pub(super) fn main(args: &Run) -> Result<(), Failure> {
     });
     let result = match args.replicates {
         None if args.live => json!(simulate_live(&document, args.speed, written)?),
-        None => json!(simulate(&document.scenario, document.seed, written, &mut ())?),
+        None => json!(simulate(&document.scenario, document.seed, written, None)?),
         Some(count) => replicates(&document, count.get() as u64, args, written)?,
     };
     if let Some(Output { folder, .. }) = written {
@@ -101,10 +101,10 @@ fn replicate(
     seed: u64,
     output: Option<Output<'_>>,
 ) -> Result<Summary, Failure> {
-    let Some(output) = output else { return simulate(scenario, seed, None, &mut ()) };
+    let Some(output) = output else { return simulate(scenario, seed, None, None) };
     let folder = &output.folder.join(format!("seed-{seed}"));
     fs::create_dir(folder).map_err(|error| Failure::io(folder.display(), &error))?;
-    let summary = simulate(scenario, seed, Some(Output { folder, ..output }), &mut ())?;
+    let summary = simulate(scenario, seed, Some(Output { folder, ..output }), None)?;
     write_summary(folder, &json!(summary))?;
     Ok(summary)
 }
@@ -128,7 +128,7 @@ fn simulate_live(
     let scenario = &document.scenario;
     let view = live::start(scenario, document.seed)?;
     let mut sampling = Sampling::new(scenario, speed, |sample| view.show(sample));
-    let summary = simulate(scenario, document.seed, output, &mut sampling)?;
+    let summary = simulate(scenario, document.seed, output, Some(&mut sampling))?;
     sampling.finish(scenario.until_done);
     view.stay();
     Ok(summary)
@@ -136,18 +136,24 @@ fn simulate_live(
 
 /// Runs once with a recorder of the caller's; into the output's folder, if there is one, go time series
 /// and captures.
-fn simulate<R: Recorder>(
+fn simulate(
     scenario: &Scenario,
     seed: u64,
     output: Option<Output<'_>>,
-    recorder: &mut R,
+    recorder: Option<&mut dyn Recorder>,
 ) -> Result<Summary, Failure> {
-    let Some(output) = output else { return call(scenario, seed, recorder) };
+    let Some(output) = output else {
+        return match recorder {
+            Some(recorder) => windlass_sim::run_recorded(scenario, seed, recorder),
+            None => windlass_sim::run_unrecorded(scenario, seed),
+        }
+        .map_err(refused);
+    };
     let failure = |error: io::Error| Failure::io("writing the results", &error);
     if output.parquet {
-        let series = ColumnSeries::in_memory(scenario, output.queues);
-        let (summary, (series, _)) = record(scenario, seed, output, (series, recorder))?;
-        for table in series.into_tables() {
+        let mut all = (ColumnSeries::in_memory(scenario, output.queues), recorder);
+        let summary = record(scenario, seed, output, &mut all)?;
+        for table in all.0.into_tables() {
             let file = create(output.folder, &table.name, "parquet").map_err(failure)?;
             parquet::write(file, &table).map_err(|error| failure(io::Error::other(error)))?;
         }
@@ -160,37 +166,38 @@ fn simulate<R: Recorder>(
     };
     let open = |name: &str| create(output.folder, name, "csv");
     let endpoints = EndpointSeries::new(scenario, output.queues, open).map_err(failure)?;
-    let recorders = (series.map_err(failure)?, (endpoints, recorder));
-    let (summary, (series, (endpoints, _))) = record(scenario, seed, output, recorders)?;
+    let mut all = (series.map_err(failure)?, (endpoints, recorder));
+    let summary = record(scenario, seed, output, &mut all)?;
+    let (series, (endpoints, _)) = all;
     series.finish().and_then(|()| endpoints.finish()).map_err(failure)?;
     Ok(summary)
 }
 
 /// Runs once, with captures and qlog if they are wanted; the time series are still to be finished.
-fn record<S: Recorder>(
+fn record(
     scenario: &Scenario,
     seed: u64,
     Output { folder, pcap, qlog, .. }: Output<'_>,
-    mut series: S,
-) -> Result<(Summary, S), Failure> {
+    series: &mut dyn Recorder,
+) -> Result<Summary, Failure> {
     let failure = |error: io::Error| Failure::io("writing the results", &error);
     if !pcap && !qlog {
-        return Ok((call(scenario, seed, &mut series)?, series));
+        return windlass_sim::run_recorded(scenario, seed, series).map_err(refused);
     }
     let open = |name: &str| create(folder, name, "pcapng").map(BufWriter::new);
     let captures = pcap.then(|| Captures::new(scenario, open)).transpose().map_err(failure)?;
     let open = |name: &str| create(folder, name, "sqlog");
     let logs = qlog.then(|| QlogFiles::new(scenario, open));
     let mut all = (series, (captures, logs));
-    let summary = call(scenario, seed, &mut all)?;
-    let (series, (captures, logs)) = all;
+    let summary = windlass_sim::run_recorded(scenario, seed, &mut all).map_err(refused)?;
+    let (_, (captures, logs)) = all;
     captures.map_or(Ok(()), Captures::finish).map_err(failure)?;
     logs.map_or(Ok(()), QlogFiles::finish).map_err(failure)?;
-    Ok((summary, series))
+    Ok(summary)
 }
 
-fn call(scenario: &Scenario, seed: u64, recorder: &mut impl Recorder) -> Result<Summary, Failure> {
-    windlass_sim::run(scenario, seed, recorder).map_err(|error| Failure::Input(error.to_string()))
+fn refused(error: BuildError) -> Failure {
+    Failure::Input(error.to_string())
 }
 
 fn create(folder: &Path, name: &str, extension: &str) -> io::Result<File> {
