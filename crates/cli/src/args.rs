@@ -3,8 +3,10 @@
 
 use crate::cmd::cc::args::{CC_HELP, Cc};
 use crate::cmd::doctor::args::{DOCTOR_HELP, Doctor};
+#[cfg(feature = "drill")]
 use crate::cmd::drill::args::{DRILL_HELP, Drill};
 use crate::cmd::ecn_proxy::args::{ECN_PROXY_HELP, EcnProxy};
+#[cfg(feature = "judge")]
 use crate::cmd::judge::args::{JUDGE_HELP, Judge};
 #[cfg(feature = "link")]
 use crate::cmd::link::args::Link;
@@ -51,9 +53,11 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Sim(Sim),
     /// Judge a congestion controller by the clauses of RFCs and drafts
+    #[cfg(feature = "judge")]
     #[command(after_help = JUDGE_HELP)]
     Judge(Box<Judge>),
     /// Run packetdrill's scripts against Windlass's engine, a Linux kernel or another TCP
+    #[cfg(feature = "drill")]
     #[command(after_help = DRILL_HELP)]
     Drill(Box<Drill>),
     /// Put real packets on an emulated link: rate, queue, delay, loss

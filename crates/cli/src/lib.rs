@@ -39,13 +39,17 @@ mod stdout;
 mod value;
 
 use args::Command;
+#[cfg(feature = "drill")]
+use cmd::drill;
+#[cfg(feature = "judge")]
+use cmd::judge;
 #[cfg(feature = "link")]
 use cmd::link;
 #[cfg(feature = "probe")]
 use cmd::probe;
 #[cfg(feature = "tou")]
 use cmd::tou;
-use cmd::{cc, doctor, drill, ecn_proxy, judge, new, sim, split_ack};
+use cmd::{cc, doctor, ecn_proxy, new, sim, split_ack};
 use failure::Failure;
 use std::process::ExitCode;
 pub use windlass_scenario::Registry;
@@ -55,7 +59,7 @@ pub use windlass_scenario::Registry;
 /// `tou` and `probe serve`.
 pub fn main_with(registry: Registry) -> ExitCode {
     registry::set(registry);
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "namespace", target_os = "linux"))]
     if let Some(code) = windlass_namespace::guard_main() {
         return code;
     }
@@ -78,8 +82,10 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         #[cfg(feature = "link")]
         // The exit status of a command behind the link is the link's.
         Command::Link(args) => return link::main(*args),
+        #[cfg(feature = "judge")]
         // The exit status says whether a case failed.
         Command::Judge(args) => return judge::main(&args),
+        #[cfg(feature = "drill")]
         // The exit status says whether a script failed.
         Command::Drill(args) => return drill::main(&args),
         Command::Cc(command) => cc::main(command),

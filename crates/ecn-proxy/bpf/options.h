@@ -55,12 +55,22 @@ static __always_inline void parse_timestamps(struct view *view, struct ecn_packe
 	packet->tsecr = get32(from + 4);
 }
 
-/* An option of the wrong length for its kind is as broken as one that does not fit. */
-static __always_inline void parse_option(struct view *view, struct ecn_packet *packet, __u32 at,
-					 __u32 bytes)
+/*
+ * The option at octet `at` of view.header. One of the wrong length for its kind is as broken as one that does
+ * not fit. Apart, because the verifier follows the loop of parse_options() through each of its turns.
+ */
+SPLIT int parse_option(__u32 at, __u32 bytes)
 {
-	const __u8 *option = view->header + at;
+	struct work *work = workspace();
+	struct ecn_packet *packet;
+	const __u8 *option;
+	struct view *view;
 
+	if (!work || at >= TCP_HEADER_MAX)
+		return 0;
+	packet = &work->packet;
+	view = &work->view;
+	option = view->header + at;
 	switch (option[0]) {
 	case KIND_MSS:
 		packet->options |= bytes == 4 ? ECN_OPT_MSS : ECN_OPT_BROKEN;
@@ -98,6 +108,7 @@ static __always_inline void parse_option(struct view *view, struct ecn_packet *p
 	default:
 		packet->options |= ECN_OPT_OTHER;
 	}
+	return 0;
 }
 
 /* The options of view.header. */
@@ -127,7 +138,7 @@ static __always_inline int parse_options(struct work *work)
 			packet->options |= ECN_OPT_BROKEN;
 			break;
 		}
-		parse_option(view, packet, at, bytes);
+		parse_option(at, bytes);
 		*(volatile __u32 *)&view->cursor = at + bytes;
 	}
 	return 0;

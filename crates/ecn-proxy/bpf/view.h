@@ -68,6 +68,8 @@ struct work {
 	/* As in struct served_host. */
 	__u64 mac;
 	struct served_host served_host;
+	/* Whether the connection of a handshake was counted before the packet: see advance_handshake(). */
+	__u8 has_outcome;
 };
 
 struct {

@@ -143,15 +143,17 @@ static __always_inline int advance_handshake(struct run *run, struct handshake *
 					     const int from_host)
 {
 	struct work *work = run->work;
-	int has_outcome = handshake->machine.phase == ECN_PHASE_PROXIED;
+	/* In memory, so that the verifier does not follow the state machine for each of its values. */
+	volatile __u8 *has_outcome = &work->has_outcome;
 
+	*has_outcome = handshake->machine.phase == ECN_PHASE_PROXIED;
 	if (log_decisions)
 		work->before = handshake->machine;
 	run_machine(run, &handshake->machine, from_host);
 	handshake->seen_ns = work->packet.now_ns;
 	if (!from_host)
 		work->mac = handshake->mac;
-	if (!has_outcome)
+	if (!*has_outcome)
 		count_connection();
 	log_decision(run, &work->before, &handshake->machine, 2 + from_host, 0, 1, 0);
 	if (handshake->by_host && !from_host)

@@ -8,7 +8,7 @@ use crate::settings::{self, Setting};
 use crate::traffic::{Seen, late_s};
 use windlass_base::{Span, Time};
 use windlass_scenario::Registry;
-use windlass_sim::{Recorder, Simulation};
+use windlass_sim::Recorder;
 use windlass_tcp::TraceEvent;
 
 /// The cells of one or more subjects, ready to run.
@@ -88,9 +88,8 @@ impl Evaluation {
         let cell = &self.cells[planned.cell];
         let late = late_s(&cell.path, self.options.duration_s(&cell.path));
         let mut repeated = Repeated { from: Time::ZERO + seconds(late), bytes: 0 };
-        let simulation = Simulation::new(&planned.scenario, seed)
+        let summary = windlass_sim::run_recorded(&planned.scenario, seed, &mut repeated)
             .map_err(|error| plan::data_error(cell, planned.traffic, &error.to_string()))?;
-        let summary = simulation.run(&mut repeated);
         let mss = f64::from(planned.scenario.flows[0].sender.mss);
         let repeated_late = repeated.bytes as f64 / mss;
         let seen = Seen { path: &cell.path, summary, repeated_late };

@@ -69,5 +69,7 @@ pub use floor::empty_event_loop;
 pub use middlebox::{Middlebox, MiddleboxFactory};
 pub use model::Scenario;
 pub use record::{Divide, Owners, Recorder};
-pub use run::{Simulation, run, run_in_parts};
+pub use run::{
+    Simulation, run, run_in_parts, run_in_parts_unrecorded, run_recorded, run_unrecorded,
+};
 pub use summary::{Summary, fairness_index};

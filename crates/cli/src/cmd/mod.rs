@@ -2,8 +2,10 @@
 
 pub(crate) mod cc;
 pub(crate) mod doctor;
+#[cfg(feature = "drill")]
 pub(crate) mod drill;
 pub(crate) mod ecn_proxy;
+#[cfg(feature = "judge")]
 pub(crate) mod judge;
 #[cfg(feature = "link")]
 pub(crate) mod link;

@@ -198,7 +198,7 @@ macro_rules! pass_on {
 }
 
 /// Lets a caller keep its recorder.
-impl<R: Recorder> Recorder for &mut R {
+impl<R: Recorder + ?Sized> Recorder for &mut R {
     pass_on!(self => Some(&mut **self));
 
     fn wants_packets(&self) -> bool {

@@ -19,7 +19,7 @@ use crate::record::{
 use crate::summary::{self, QueueSummary, Summary};
 use crate::transports::Transports;
 use crate::warnings::warnings;
-pub use parts::run_in_parts;
+pub use parts::{run_in_parts, run_in_parts_unrecorded};
 use std::ops::Deref;
 use windlass_base::{Span, Time};
 use windlass_tcp::Connection;
@@ -35,6 +35,30 @@ pub fn run(
     recorder: &mut impl Recorder,
 ) -> Result<Summary, BuildError> {
     Ok(Simulation::new(scenario, seed)?.run(recorder))
+}
+
+/// As [`run`] without a recorder. The code is compiled with this crate; that of [`run`] is compiled again
+/// for each type of recorder, in the crate that calls it.
+///
+/// # Errors
+///
+/// As of [`run`].
+pub fn run_unrecorded(scenario: &Scenario, seed: u64) -> Result<Summary, BuildError> {
+    run(scenario, seed, &mut ())
+}
+
+/// As [`run`] with a recorder of any type, which costs a virtual call for each event. The code is compiled
+/// with this crate.
+///
+/// # Errors
+///
+/// As of [`run`].
+pub fn run_recorded(
+    scenario: &Scenario,
+    seed: u64,
+    mut recorder: &mut dyn Recorder,
+) -> Result<Summary, BuildError> {
+    run(scenario, seed, &mut recorder)
 }
 
 /// A scenario ready to run, or on its way. `S` borrows or shares the scenario: `&Scenario`,

@@ -22,7 +22,7 @@ const INSERTIONS_MAX: u32 = 1 << 20;
 const NONE: u32 = u32::MAX;
 
 /// Runs a scenario in the parts of a plan, each in a thread of its own. Summary and records are those of
-/// [`run()`](crate::run()), bit for bit.
+/// [`run()`](crate::run()), bit for bit. A recorder costs a virtual call for each event.
 ///
 /// # Errors
 ///
@@ -34,30 +34,54 @@ pub fn run_in_parts<R: Divide>(
     recorder: &mut R,
 ) -> Result<Summary, PartsError> {
     let owners = plan.owners(scenario);
-    let recorders = recorder.divide(plan.parts(), &owners).ok_or(PartsError::Recorder)?;
-    let (summary, recorders) = run_parts(scenario, seed, plan, recorders)?;
+    let mut recorders = recorder.divide(plan.parts(), &owners).ok_or(PartsError::Recorder)?;
+    let borrowed = recorders.iter_mut().map(|part| part as &mut (dyn Recorder + Send)).collect();
+    let summary = run_recorded_parts(scenario, seed, plan, borrowed)?;
     recorder.unite(recorders);
     Ok(summary)
 }
 
+/// As [`run_in_parts`] without a recorder.
+///
+/// # Errors
+///
+/// See [`PartsError`].
+pub fn run_in_parts_unrecorded(
+    scenario: &Scenario,
+    seed: u64,
+    plan: &Plan,
+) -> Result<Summary, PartsError> {
+    run_parts(scenario, seed, plan, vec![(); plan.parts()])
+}
+
+/// No generic, so that the event loop is compiled with this crate.
+fn run_recorded_parts(
+    scenario: &Scenario,
+    seed: u64,
+    plan: &Plan,
+    recorders: Vec<&mut (dyn Recorder + Send)>,
+) -> Result<Summary, PartsError> {
+    run_parts(scenario, seed, plan, recorders)
+}
+
 /// Runs a scenario in parts, each with its recorder.
-fn run_parts<R: Divide>(
+fn run_parts<R: Recorder + Send>(
     scenario: &Scenario,
     seed: u64,
     plan: &Plan,
     recorders: Vec<R>,
-) -> Result<(Summary, Vec<R>), PartsError> {
+) -> Result<Summary, PartsError> {
     let exchange = &Exchange::new(plan.parts());
     let run = move |(number, recorder): (usize, R)| {
         let _guard = exchange.guard();
         let mut part = Part::new(scenario, seed, plan, number)?;
-        let (results, recorder) = part.run(exchange, recorder)?;
-        Ok((part.simulation, results, recorder))
+        let results = part.run(exchange, recorder)?;
+        Ok((part.simulation, results))
     };
     let mut recorders = recorders.into_iter().enumerate();
     let first = recorders.next().ok_or(PartsError::Recorder)?;
     let (first, others) = std::thread::scope(|scope| {
-        let send = move |part| run(part).map(|(_, results, recorder)| (results, recorder));
+        let send = move |part| run(part).map(|(_, results)| results);
         let others: Vec<_> = recorders.map(|part| scope.spawn(move || send(part))).collect();
         let first = run(first);
         // A panic of a part is the run's.
@@ -66,18 +90,16 @@ fn run_parts<R: Divide>(
         };
         (first, others.into_iter().map(join).collect::<Vec<Result<_, PartsError>>>())
     });
-    let (mut simulation, results, recorder) = first?;
-    let (mut results, mut recorders) = (vec![results], vec![recorder]);
+    let (mut simulation, results) = first?;
+    let mut results = vec![results];
     for other in others {
-        let (more, recorder) = other?;
-        results.push(more);
-        recorders.push(recorder);
+        results.push(other?);
     }
     let end = simulation.end;
     let whole = unite(scenario, end, &plan.places(scenario), results);
     simulation.records = whole.records;
     simulation.handled = whole.handled;
-    Ok((simulation.summary(end, whole.queues), recorders))
+    Ok(simulation.summary(end, whole.queues))
 }
 
 /// A part of a run: a copy of the whole network, of which only the part's own nodes do anything.
@@ -137,7 +159,7 @@ impl<'a> Part<'a> {
         &mut self,
         exchange: &Exchange,
         mut recorder: R,
-    ) -> Result<(PartResults, R), PartsError> {
+    ) -> Result<PartResults, PartsError> {
         let end = self.simulation.end;
         self.simulation.started = true;
         self.simulation.schedule_starts(end, &mut recorder);
@@ -163,7 +185,7 @@ impl<'a> Part<'a> {
         }
         self.simulation.over = true;
         self.simulation.finish_records(end, &mut recorder);
-        Ok((self.results(end)?, recorder))
+        self.results(end)
     }
 
     /// The time of the next event of this part, or of the first packet that it sends to another.

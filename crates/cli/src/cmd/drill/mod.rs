@@ -1,7 +1,7 @@
 //! `windlass drill`.
 
 pub(crate) mod args;
-#[cfg_attr(not(target_os = "linux"), path = "no_kernel.rs")]
+#[cfg_attr(not(all(feature = "kernel", target_os = "linux")), path = "no_kernel.rs")]
 mod kernel;
 mod print;
 mod run;

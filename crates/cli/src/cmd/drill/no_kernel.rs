@@ -1,4 +1,4 @@
-//! Scripts run on kernels on Linux alone.
+//! Scripts run on kernels on Linux alone, with the feature `kernel`.
 
 use super::args::Drill;
 use crate::failure::Failure;
@@ -11,7 +11,7 @@ use windlass_drill::Subject;
 pub(super) enum Running {}
 
 fn absent() -> Failure {
-    Failure::Input("--kernel: Windlass runs scripts on kernels on Linux".to_owned())
+    Failure::Input("--kernel: Windlass runs scripts on kernels on Linux, in builds with Cargo's feature kernel".to_owned())
 }
 
 impl Running {

@@ -3,7 +3,7 @@
 pub(crate) mod args;
 mod bcp;
 mod built;
-#[cfg_attr(not(target_os = "linux"), path = "no_kernel.rs")]
+#[cfg_attr(not(all(feature = "kernel", target_os = "linux")), path = "no_kernel.rs")]
 mod kernel;
 mod print;
 mod run;

@@ -1,4 +1,4 @@
-//! Kernels are judged on Linux alone.
+//! Kernels are judged on Linux alone, with the feature `kernel`.
 
 use super::args::Judge;
 use crate::failure::Failure;
@@ -6,7 +6,10 @@ use std::process::ExitCode;
 use windlass_judge::Engine;
 
 fn absent() -> Failure {
-    Failure::Input("--kernel: Windlass judges kernels on Linux".to_owned())
+    Failure::Input(
+        "--kernel: Windlass judges kernels on Linux, in builds with Cargo's feature kernel"
+            .to_owned(),
+    )
 }
 
 pub(super) fn running(_: &str) -> Result<Engine, Failure> {

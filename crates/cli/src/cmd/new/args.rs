@@ -24,8 +24,8 @@ Examples:
 
 The crate holds the code to change, a scenario, tests, and the sources of Windlass that it builds from, \
 which this binary carries. With --source it builds from a checkout instead. Building takes Rust 1.91. \
-The command that comes out has `sim` and `judge`; the features `link`, `probe` and `tou` in its Cargo.toml add \
-those tools, which take longer to compile. `cc`, `ecn-proxy` and `split-ack` need more than Rust.";
+The command that comes out has `sim` and `judge`; the features `drill`, `link`, `probe` and `tou` in its Cargo.toml \
+add those tools, which take longer to compile, and `kernel` adds `judge --kernel`. `cc`, `ecn-proxy` and `split-ack` need more than Rust.";
 
 #[derive(Debug, Args)]
 pub(crate) struct NewCrate {

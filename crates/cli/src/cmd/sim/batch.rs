@@ -96,7 +96,8 @@ fn summary_of(number: u64, value: &Value) -> Result<Summary, String> {
             load::buildable(&origin, document)?
         }
     };
-    windlass_sim::run(&document.scenario, document.seed, &mut ()).map_err(|error| error.to_string())
+    windlass_sim::run_unrecorded(&document.scenario, document.seed)
+        .map_err(|error| error.to_string())
 }
 
 /// The scenario of `{"file", "set", "seed", "jitter", "id"}`.

@@ -19,7 +19,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use windlass_scenario::Document;
 use windlass_sim::pcapng::Captures;
-use windlass_sim::{Recorder, Scenario, Summary};
+use windlass_sim::{BuildError, Recorder, Scenario, Summary};
 
 /// Runs the scenario and prints, or writes, what came out.
 pub(super) fn main(args: &Run) -> Result<(), Failure> {
@@ -72,7 +72,7 @@ fn once(
     {
         return Ok(summary);
     }
-    simulate(scenario, *seed, output, &mut ())
+    simulate(scenario, *seed, output, None)
 }
 
 /// Runs with seeds in a row and gives means and standard deviations.
@@ -117,10 +117,10 @@ fn replicate(
     seed: u64,
     output: Option<Output<'_>>,
 ) -> Result<Summary, Failure> {
-    let Some(output) = output else { return simulate(scenario, seed, None, &mut ()) };
+    let Some(output) = output else { return simulate(scenario, seed, None, None) };
     let folder = &output.folder.join(format!("seed-{seed}"));
     fs::create_dir(folder).map_err(|error| Failure::io(folder.display(), &error))?;
-    let summary = simulate(scenario, seed, Some(Output { folder, ..output }), &mut ())?;
+    let summary = simulate(scenario, seed, Some(Output { folder, ..output }), None)?;
     write_summary(folder, &json!(summary))?;
     Ok(summary)
 }
@@ -134,7 +134,7 @@ fn simulate_live(
     let scenario = &document.scenario;
     let view = live::start(scenario, document.seed)?;
     let mut sampling = Sampling::new(scenario, speed, |sample| view.show(sample));
-    let summary = simulate(scenario, document.seed, output, &mut sampling)?;
+    let summary = simulate(scenario, document.seed, output, Some(&mut sampling))?;
     sampling.finish(scenario.until_done);
     view.stay();
     Ok(summary)
@@ -142,49 +142,55 @@ fn simulate_live(
 
 /// Runs once with a recorder of the caller's; into the output's folder, if there is one, go time series
 /// and captures.
-fn simulate<R: Recorder>(
+fn simulate(
     scenario: &Scenario,
     seed: u64,
     output: Option<Output<'_>>,
-    recorder: &mut R,
+    recorder: Option<&mut dyn Recorder>,
 ) -> Result<Summary, Failure> {
-    let Some(output) = output else { return call(scenario, seed, recorder) };
+    let Some(output) = output else {
+        return match recorder {
+            Some(recorder) => windlass_sim::run_recorded(scenario, seed, recorder),
+            None => windlass_sim::run_unrecorded(scenario, seed),
+        }
+        .map_err(refused);
+    };
     if output.parquet {
-        let series = column_series(scenario, output);
-        let (summary, (series, _)) = record(scenario, seed, output, (series, recorder))?;
-        write_parquet(output, series)?;
+        let mut all = (column_series(scenario, output), recorder);
+        let summary = record(scenario, seed, output, &mut all)?;
+        write_parquet(output, all.0)?;
         return Ok(summary);
     }
-    let recorders = (csv_series(scenario, output)?, recorder);
-    let (summary, (series, _)) = record(scenario, seed, output, recorders)?;
-    finish_csv(series)?;
+    let mut all = (csv_series(scenario, output)?, recorder);
+    let summary = record(scenario, seed, output, &mut all)?;
+    finish_csv(all.0)?;
     Ok(summary)
 }
 
 /// Runs once, with captures and qlog if they are wanted; the time series are still to be finished.
-fn record<S: Recorder>(
+fn record(
     scenario: &Scenario,
     seed: u64,
     Output { folder, pcap, qlog, .. }: Output<'_>,
-    mut series: S,
-) -> Result<(Summary, S), Failure> {
+    series: &mut dyn Recorder,
+) -> Result<Summary, Failure> {
     if !pcap && !qlog {
-        return Ok((call(scenario, seed, &mut series)?, series));
+        return windlass_sim::run_recorded(scenario, seed, series).map_err(refused);
     }
     let open = |name: &str| create(folder, name, "pcapng").map(BufWriter::new);
     let captures = pcap.then(|| Captures::new(scenario, open)).transpose().map_err(failure)?;
     let open = |name: &str| create(folder, name, "sqlog");
     let logs = qlog.then(|| QlogFiles::new(scenario, open));
     let mut all = (series, (captures, logs));
-    let summary = call(scenario, seed, &mut all)?;
-    let (series, (captures, logs)) = all;
+    let summary = windlass_sim::run_recorded(scenario, seed, &mut all).map_err(refused)?;
+    let (_, (captures, logs)) = all;
     captures.map_or(Ok(()), Captures::finish).map_err(failure)?;
     logs.map_or(Ok(()), QlogFiles::finish).map_err(failure)?;
-    Ok((summary, series))
+    Ok(summary)
 }
 
-fn call(scenario: &Scenario, seed: u64, recorder: &mut impl Recorder) -> Result<Summary, Failure> {
-    windlass_sim::run(scenario, seed, recorder).map_err(|error| Failure::Input(error.to_string()))
+fn refused(error: BuildError) -> Failure {
+    Failure::Input(error.to_string())
 }
 
 fn write_summary(folder: &Path, summary: &Value) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use windlass_sim::parts::{OneThread, PartsError, Plan};
-use windlass_sim::{Scenario, Summary, run_in_parts};
+use windlass_sim::{Scenario, Summary, run_in_parts, run_in_parts_unrecorded};
 
 /// Runs a scenario on this many threads. `None` if one thread is to run it: standard error says why.
 pub(super) fn simulate(
@@ -48,7 +48,7 @@ fn in_parts(
     output: Option<Output<'_>>,
 ) -> Result<Result<Summary, PartsError>, Failure> {
     let Some(output) = output else {
-        return Ok(run_in_parts(scenario, seed, plan, &mut ()));
+        return Ok(run_in_parts_unrecorded(scenario, seed, plan));
     };
     if output.parquet {
         let mut series = column_series(scenario, output);
