@@ -24,7 +24,15 @@ fn main() -> Result<(), Box<dyn Error>> {
             let listener = TouListener::bind_with(address, &options(buffer)?)?;
             println!("ready");
             let (stream, _) = listener.accept()?;
-            if is_secure { receive(secure::accept(stream)?) } else { receive(stream) }
+            let connection = stream.clone();
+            if is_secure {
+                receive(secure::accept(stream)?)?
+            } else {
+                receive(stream)?
+            }
+            // An encrypted stream ends before the FIN, and the sender waits for the ACK of that.
+            io::copy(&mut &connection, &mut io::sink())?;
+            Ok(())
         }
         ["send", address, buffer, seconds] => {
             let time = Duration::from_secs_f64(seconds.parse()?);
