@@ -313,6 +313,7 @@ fn deliver<R: Recorder>(
 }
 
 /// Delivers a packet early if no other event can come before its arrival; otherwise schedules that.
+#[inline(always)]
 fn deliver_early<R: Recorder>(
     early: EarlyPacket,
     hosts: &mut Hosts,
