@@ -132,14 +132,7 @@ proptest! {
         xor in 1_u8..,
         piece in 1_usize..500,
     ) {
-        let [mut client, mut server] = pair();
-        let mut records = Vec::new();
-        for len in &lens {
-            client.sender.seal(&pattern(*len), usize::MAX, &mut records).expect("keys");
-        }
-        client.sender.close(&mut records);
-        let at = at.index(records.len());
-        records[at] ^= xor;
+        let (mut server, records) = changed_records(&lens, at, xor);
         let result = feed_in_place(&mut server.receiver, &records, piece, RECORD_MAX, 0);
         let bytes = match result {
             Ok(bytes) => {

@@ -77,6 +77,17 @@ fn seal(sender: &mut Sender, bytes: &[u8]) -> Vec<u8> {
     records
 }
 
+/// A receiver, and records for it of payloads with these lengths, in which one byte is changed.
+fn changed_records(lens: &[usize], at: prop::sample::Index, xor: u8) -> (End, Vec<u8>) {
+    let [mut client, server] = pair();
+    let mut records: Vec<u8> =
+        lens.iter().flat_map(|len| seal(&mut client.sender, &pattern(*len))).collect();
+    client.sender.close(&mut records);
+    let at = at.index(records.len());
+    records[at] ^= xor;
+    (server, records)
+}
+
 /// Feeds records in pieces of `piece` bytes, and reads everything in reads of `read` bytes.
 fn feed(
     receiver: &mut Receiver,
@@ -454,14 +465,7 @@ proptest! {
         xor in 1_u8..,
         piece in 1_usize..50,
     ) {
-        let [mut client, mut server] = pair();
-        let mut records = Vec::new();
-        for len in &lens {
-            client.sender.seal(&pattern(*len), usize::MAX, &mut records).expect("keys");
-        }
-        client.sender.close(&mut records);
-        let at = at.index(records.len());
-        records[at] ^= xor;
+        let (mut server, records) = changed_records(&lens, at, xor);
         let result = feed(&mut server.receiver, &records, piece, 50);
         let sent: Vec<_> = lens.iter().flat_map(|len| pattern(*len)).collect();
         let bytes = match result {
